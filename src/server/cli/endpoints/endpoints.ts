@@ -13,7 +13,7 @@ import { createProber } from '../../upstream/endpoints/prober.ts'
 import { type DatabaseHandle, need, withDatabase } from '../parts/database.ts'
 import { inOrganization, organizationOf, workspaceOf, type PlaceOptions } from '../parts/places.ts'
 import { idOf } from '../parts/reference.ts'
-import { addVerb, loadGeneration, print, table } from '../parts/verb.ts'
+import { addVerb, loadGeneration, print, printList, table } from '../parts/verb.ts'
 import { loadChosenModels } from '../parts/load-models.ts'
 import { stderrLog } from '../parts/stderr-log.ts'
 import { OWN_JOBS } from '../vault/own-vaults.ts'
@@ -35,7 +35,10 @@ export function addTo(program: Command, outcome: { code: number | null }): void 
         const organizationId = await organizationOf(database, options)
         const rows = openPrivateEndpoints({ store, hints: database })
         const endpoints = need(await rows.list(organizationId))
-        print(options, { data: endpoints.map(wireOf) }, listOf(endpoints))
+        printList(options, endpoints, wireOf, [
+          ['ID', 'STATUS', 'MODEL', 'SPEAKS', 'ADDRESS'],
+          (one) => [one.id, one.status, one.modelPermaslug, one.speaks.join(' ') || '-', one.baseUrl],
+        ])
       }),
   )
   addValidate(group, outcome)
@@ -108,17 +111,6 @@ function wireOf(endpoint: PrivateEndpoint): object {
     forms: endpoint.forms,
     speaks: endpoint.speaks,
   }
-}
-
-function listOf(endpoints: readonly PrivateEndpoint[]): string {
-  const rows = endpoints.map(({ id, status, modelPermaslug, speaks, baseUrl }) => [
-    id,
-    status,
-    modelPermaslug,
-    speaks.join(' ') || '-',
-    baseUrl,
-  ])
-  return table([['ID', 'STATUS', 'MODEL', 'SPEAKS', 'ADDRESS'], ...rows])
 }
 
 /** A line for each form that was probed; the checks where none was. */

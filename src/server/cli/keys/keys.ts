@@ -1,5 +1,7 @@
 import { Option, type Command } from 'commander'
 import { KEYS_PAGE } from '../../../schemas/keys/key-limits.ts'
+import { usdOfNano } from '../../../schemas/money/costs.ts'
+import { keyAnswer } from '../../operations/keys/key-answers.ts'
 import { descriptionOf, type KeyDescription } from '../../operations/keys/create-key.ts'
 import { rotationOf } from '../../operations/keys/rotate-key.ts'
 import { changesOf } from '../../operations/keys/update-key.ts'
@@ -17,23 +19,20 @@ import {
   type PlaceOptions,
 } from '../parts/places.ts'
 import { CREATE, ROTATE, UPDATE, warnOfModels } from './key-options.ts'
-import { linesOf, tableOf, wireOf } from './key-text.ts'
 import { idOf } from '../parts/reference.ts'
-import { addVerb, CliFailure, print } from '../parts/verb.ts'
+import { addVerb, CliFailure, print, printList, table, type Cells, type Printing } from '../parts/verb.ts'
 
 /** Milliseconds that `--wait` waits for live fronts. */
 const WAIT_MS_MAX = 30_000
 /** Milliseconds between two looks at live fronts. */
 const LOOK_MS = 20
 
-type Json = Pick<PlaceOptions, 'json'>
-
 /** `keys create|list|get|update|rotate|revoke`. */
 export function addTo(program: Command): void {
   const group = program.command('keys').description('API keys')
   addCreate(group)
   addList(group)
-  ofKey(group, 'get', 'show a key with its limits and usage').action((named: string, options: Json) =>
+  ofKey(group, 'get', 'show a key with its limits and usage').action((named: string, options: Printing) =>
     withDatabase(async (database) => {
       const { ref, lookup } = await refOf(database, named)
       const key = need(await keysOf(database).get(ref), lookup)
@@ -64,7 +63,7 @@ function addRevoke(group: Command): void {
   ofKey(group, 'revoke', 'delete a key permanently')
     .alias('delete')
     .option('--wait', 'wait until every running front process refuses the key')
-    .action((named: string, options: Json & { wait?: boolean }) =>
+    .action((named: string, options: Printing & { wait?: boolean }) =>
       withDatabase(async ({ store, publish, by }) => {
         const {
           ref: { hash },
@@ -96,7 +95,7 @@ function addList(group: Command): void {
         const { workspace = null } = options
         const organizationId = await organizationIfAny(database, options)
         const keys = await allKeys(keysOf(database), { organizationId, workspace })
-        print(options, { data: keys.map(wireOf) }, tableOf(keys))
+        printList(options, keys, wireOf, [HEADS, cellsOf])
       }),
     )
 }
@@ -139,29 +138,23 @@ async function created(
   described: KeyDescription,
   options: CreateOptions,
 ): Promise<MadeKey> {
-  const input =
-    described.kind === 'intern'
-      ? {
-          ...described,
-          organizationId: await organizationIfAny(database, options),
-          internId: await idOf(database.store.sql, 'intern', described.internId ?? ''),
-          workspace: null,
-        }
-      : { ...described, ...(await ownerOf(database, described.kind, options)) }
+  const owner = await ownerOf(database, described, options)
   const by = { ...database.by, operation: 'cli.keys-create' }
-  return need(CREATE.named(await keysOf(database).create(input, by)))
+  return need(CREATE.named(await keysOf(database).create({ ...described, ...owner }, by)))
 }
 
 /** A workspace's id or slug may name its organization. */
-async function ownerOf(database: DatabaseHandle, kind: KeyDescription['kind'], options: CreateOptions) {
-  const { organization, workspace } = options
+async function ownerOf(database: DatabaseHandle, { kind, internId }: KeyDescription, options: CreateOptions) {
+  const { workspace } = options
+  if (internId !== null) {
+    const id = await idOf(database.store.sql, 'intern', internId)
+    return { organizationId: await organizationIfAny(database, options), workspace: null, internId: id }
+  }
   if (kind === 'management')
     return { organizationId: await organizationOf(database, options), workspace: null }
-  const within =
-    organization === undefined && workspace === undefined
-      ? { organization: await organizationOf(database, options) }
-      : options
-  const { organizationId, id } = await workspaceOf(database, workspace, within)
+  const organization =
+    workspace === undefined ? await organizationOf(database, options) : options.organization
+  const { organizationId, id } = await workspaceOf(database, workspace, { organization })
   return { organizationId, workspace: id }
 }
 
@@ -172,7 +165,7 @@ function addUpdate(group: Command): void {
       'off',
     ]),
   )
-  verb.action((named: string, options: Json & { readonly state?: 'on' | 'off' }, command: Command) => {
+  verb.action((named: string, options: Printing & { readonly state?: 'on' | 'off' }, command: Command) => {
     const { state } = options
     const changes = changesOf({
       ...UPDATE.from(options),
@@ -196,7 +189,7 @@ function addRotate(group: Command): void {
     'rotate',
     'replace a key: create a new one, print it once, and keep the old one working for a while',
   )
-  ROTATE.addTo(verb).action((named: string, options: Json) =>
+  ROTATE.addTo(verb).action((named: string, options: Printing) =>
     withDatabase(async (database) => {
       const by = { ...database.by, operation: 'cli.keys-rotate' }
       const rotation = need(rotationOf(ROTATE.from(options)))
@@ -227,4 +220,52 @@ async function untilApplied(store: Store, epoch: number): Promise<number> {
       )
     await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
   }
+}
+
+/** A key for scripts: the API's form, and its owner. */
+function wireOf(key: ManagedKey): object {
+  return {
+    ...keyAnswer(key),
+    organization_id: key.organizationId,
+    workspace_id: key.workspaceId,
+    expires_at: key.expiresAt?.toISOString() ?? null,
+  }
+}
+
+const HEADS = ['NAME', 'KIND', 'STATE', 'USED', 'LIMIT', 'RPM', 'BURST', 'EXPIRES', 'WORKSPACE', 'HASH']
+
+function cellsOf(key: ManagedKey): Cells {
+  const isFree = key.rateLimitRpm === null
+  return [
+    key.name,
+    key.kind,
+    key.isDisabled ? 'disabled' : 'enabled',
+    usd(key.spent.lifetime),
+    limitOf(key),
+    key.rateLimitRpm ?? 'none',
+    isFree ? 'none' : (key.rateLimitBurst ?? 'default'),
+    key.expiresAt ?? 'never',
+    key.workspaceId ?? `organization ${key.organizationId}`,
+    key.hash,
+  ]
+}
+
+/** All facts of one key, a line for each. */
+function linesOf(key: ManagedKey): string {
+  const lines = Object.entries(wireOf(key)).map(([name, value]) => [
+    name,
+    Array.isArray(value) ? value.join(' ') : String(value ?? 'none'),
+  ])
+  return table(lines)
+}
+
+function limitOf({ limitNano, limitReset }: ManagedKey): string {
+  return limitNano === null ? 'none' : `${usd(limitNano)} ${limitReset ?? 'lifetime'}`
+}
+
+/** USD in plain digits without a power of ten: people look for small amounts here. */
+function usd(nano: bigint): string {
+  return usdOfNano(nano)
+    .toFixed(9)
+    .replace(/\.?0+$/, '')
 }

@@ -3,11 +3,7 @@ import { readCount } from '../../journal/kept-count.ts'
 import { acceptRestore } from '../../store/money/money-counts.ts'
 import { nodeIn } from '../../supervisor/data-directory/data-directory.ts'
 import { withDatabase, type DatabaseHandle } from '../parts/database.ts'
-import { addVerb, loadGeneration, print } from '../parts/verb.ts'
-
-interface Options {
-  readonly json?: boolean
-}
+import { addVerb, loadGeneration, print, type Printing } from '../parts/verb.ts'
 
 /** `accept-restore`. */
 export function addTo(program: Command): void {
@@ -15,10 +11,10 @@ export function addTo(program: Command): void {
     program,
     'accept-restore',
     'accept paid calls again after restoring Postgres from an older snapshot',
-  ).action((options: Options) => withDatabase((database) => accept(database, options)))
+  ).action((options: Printing) => withDatabase((database) => accept(database, options)))
 }
 
-async function accept({ store }: DatabaseHandle, options: Options): Promise<void> {
+async function accept({ store }: DatabaseHandle, options: Printing): Promise<void> {
   const { dataDir } = loadGeneration().config
   const node = nodeIn(dataDir)
   const accepted = await acceptRestore(store.sql, node === null ? null : { node, kept: readCount(dataDir) })

@@ -109,7 +109,7 @@ function tableOf(budgets: readonly Budget[]): string {
     usdText(budget.spentNano),
     usdText(budget.lentNano),
     budget.isEffective ? 'now' : 'pending',
-    budget.resetsAt?.toISOString() ?? 'never',
+    budget.resetsAt ?? 'never',
   ])
   return table([['INTERVAL', 'LIMIT', 'SPENT', 'LENT', 'EFFECTIVE', 'RESETS'], ...rows])
 }

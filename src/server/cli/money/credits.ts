@@ -6,7 +6,7 @@ import { listCredits, openCredits } from '../../store/money/credits.ts'
 import { need, withDatabase } from '../parts/database.ts'
 import { inOrganization, organizationOf, type PlaceOptions } from '../parts/places.ts'
 import { usdAmountOf } from './budgets.ts'
-import { addVerb, print, table } from '../parts/verb.ts'
+import { addVerb, print, printList, table } from '../parts/verb.ts'
 import { usdOfNano, usdText } from '../../../schemas/money/costs.ts'
 
 /** `credits add|show|list`. */
@@ -42,14 +42,10 @@ export function addTo(program: Command): void {
   creditVerb(group, 'list', 'list the credit entries, newest first').action((options: PlaceOptions) =>
     withDatabase(async (database) => {
       const entries = need(await listCredits(database.store, await organizationOf(database, options)))
-      const rows = entries.map((entry) => [
-        entry.createdAt.toISOString(),
-        entry.kind,
-        usdText(entry.amountNano),
-        entry.createdBy,
-        entry.note,
+      printList(options, entries, wireOf, [
+        ['AT', 'KIND', 'USD', 'BY', 'NOTE'],
+        (entry) => [entry.createdAt, entry.kind, usdText(entry.amountNano), entry.createdBy, entry.note],
       ])
-      print(options, { data: entries.map(wireOf) }, table([['AT', 'KIND', 'USD', 'BY', 'NOTE'], ...rows]))
     }),
   )
 }

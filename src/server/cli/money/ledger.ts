@@ -11,7 +11,16 @@ import { need, withDatabase, type DatabaseHandle } from '../parts/database.ts'
 import { inOrganization, organizationIfAny, type PlaceOptions } from '../parts/places.ts'
 import { idIfAny } from '../parts/reference.ts'
 import { stderrLog } from '../parts/stderr-log.ts'
-import { addVerb, CliFailure, countOf, dayOf, loadGeneration, print, table } from '../parts/verb.ts'
+import {
+  addVerb,
+  CliFailure,
+  countOf,
+  dayOf,
+  loadGeneration,
+  print,
+  printList,
+  table,
+} from '../parts/verb.ts'
 import { usdText } from '../../../schemas/money/costs.ts'
 
 const FORFEITS_LISTED_DEFAULT = 100
@@ -58,12 +67,12 @@ export function addTo(program: Command): void {
   wished(addVerb(group, 'forgive', 'release forfeits, so that they no longer count towards limits'))
     .requiredOption('--note <text>', 'reason, for the audit log')
     .action((options: Inputs & { note: string }, command: Command) => {
-      const query = queryOf(options)
-      if (Object.keys(query).length === 0)
+      const { journal, request, before, note } = options
+      if ([journal, request, before].every((given) => given === undefined))
         command.error('error: give one of --journal <id>, --request <id> or --before <day>', { exitCode: 2 })
       return withDatabase(async ({ store, by }) => {
-        const meant = await queryMeant(store.sql, query)
-        const { forfeits, amountNano } = need(await forgive(store, { ...meant, note: options.note }, by))
+        const query = await queryOf(store.sql, options)
+        const { forfeits, amountNano } = need(await forgive(store, { ...query, note }, by))
         print(
           options,
           { forfeits, amount_nano_usd: String(amountNano) },
@@ -141,21 +150,12 @@ function wished(verb: Command): Command {
     .option('--before <day>', 'only amounts that were forfeited before this day', dayOf)
 }
 
-function queryOf({ journal, request, before }: Inputs): ForfeitQuery {
+/** The forfeits that the options name, by whole ids. Throws CliFailure for a journal that no forfeit names. */
+async function queryOf(sql: Queryable, { journal, request, before }: Inputs): Promise<ForfeitQuery> {
   return {
-    ...(journal !== undefined && { journalId: journal }),
-    ...(request !== undefined && { requestId: request }),
+    ...(journal !== undefined && { journalId: await journalMeant(sql, journal) }),
+    ...(request !== undefined && { requestId: await idIfAny(sql, 'request', request) }),
     ...(before !== undefined && { before }),
-  }
-}
-
-/** The same with whole ids. Throws CliFailure for a journal that no forfeit names. */
-async function queryMeant(sql: Queryable, query: ForfeitQuery): Promise<ForfeitQuery> {
-  const { journalId, requestId } = query
-  return {
-    ...query,
-    ...(journalId !== undefined && { journalId: await journalMeant(sql, journalId) }),
-    ...(requestId !== undefined && { requestId: await idIfAny(sql, 'request', requestId) }),
   }
 }
 
@@ -225,21 +225,19 @@ async function exportCsv(database: DatabaseHandle, options: ExportOptions): Prom
 }
 
 async function tellForfeits({ store }: DatabaseHandle, options: Inputs & { limit: number }): Promise<void> {
-  const query = await queryMeant(store.sql, queryOf(options))
+  const query = await queryOf(store.sql, options)
   const forfeits = need(await listForfeits(store, query, options.limit))
-  const rows = forfeits.map((forfeit) => [
-    forfeit.day,
-    usdText(forfeit.costNano - forfeit.releasedNano),
-    forfeit.requestId,
-    forfeit.keyHash ?? forfeit.accountId ?? '',
-    forfeit.model ?? '',
-    forfeit.journalId ?? '',
+  printList(options, forfeits, wireOf, [
+    ['DAY', 'USD', 'REQUEST', 'KEY OR ACCOUNT', 'MODEL', 'JOURNAL'],
+    (one) => [
+      one.day,
+      usdText(one.costNano - one.releasedNano),
+      one.requestId,
+      one.keyHash ?? one.accountId,
+      one.model,
+      one.journalId,
+    ],
   ])
-  print(
-    options,
-    { data: forfeits.map(wireOf) },
-    table([['DAY', 'USD', 'REQUEST', 'KEY OR ACCOUNT', 'MODEL', 'JOURNAL'], ...rows]),
-  )
 }
 
 function wireOf(forfeit: Forfeit): object {

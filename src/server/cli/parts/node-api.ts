@@ -44,7 +44,7 @@ export interface NodeRequest {
   readonly method: 'GET' | 'POST'
   /** Below `/api/v1`. */
   readonly path: string
-  readonly query?: Readonly<Record<string, string>>
+  readonly query?: Readonly<Record<string, string | number>>
   readonly body?: unknown
 }
 
@@ -68,7 +68,7 @@ export async function callNode<T extends TSchema>(
   shape: T,
 ): Promise<Static<T>> {
   const url = new URL(`${origin}${API_PREFIX}${request.path}`)
-  for (const [name, value] of Object.entries(request.query ?? {})) url.searchParams.set(name, value)
+  for (const [name, value] of Object.entries(request.query ?? {})) url.searchParams.set(name, String(value))
   const { method, body } = request
   const answer = await reach(origin, () =>
     callHttp({

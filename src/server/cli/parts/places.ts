@@ -3,12 +3,12 @@ import type { Workspace } from '../../ports/workspaces/workspaces.ts'
 import { findWorkspace } from '../../store/base/find-workspace.ts'
 import { findOrganization } from '../../store/workspaces/organizations.ts'
 import { need, type DatabaseHandle } from './database.ts'
+import type { Printing } from './verb.ts'
 
 /** Options that say where a verb acts. */
-export interface PlaceOptions {
-  readonly json?: boolean
-  readonly organization?: string
-  readonly workspace?: string
+export interface PlaceOptions extends Printing {
+  readonly organization?: string | undefined
+  readonly workspace?: string | undefined
 }
 
 type Stored = Pick<DatabaseHandle, 'store'>

@@ -170,6 +170,7 @@ function inWords(text: string, { none, words }: Words): string {
     .replace(/^Sluice extension: /, '')
     .replace(/^Returns only/, 'only')
     .replace(/`(\w+)`/g, (code, member: string) => words.get(member) ?? code)
+    .replace(/\bnull for\b/gi, `${none}:`)
     .replace(/\bnull\b/gi, none)
     .replace(/\btrue\b/gi, 'on')
     .replace(/\bfalse\b/gi, 'off')

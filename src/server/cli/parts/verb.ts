@@ -42,7 +42,8 @@ export function tell(options: Printing, value: unknown, text: string): void {
   process.stderr.write(`${printed(options, value, text)}\n`)
 }
 
-interface Printing {
+/** Options of each verb. */
+export interface Printing {
   readonly json?: boolean
 }
 
@@ -55,9 +56,13 @@ export function pasteable(text: string): string {
   return asCalled(text, commandName())
 }
 
+/** A cell of a table; a time is in ISO 8601, and null is empty. */
+type Cell = string | number | bigint | Date | null
+export type Cells = readonly Cell[]
+
 /** Lines of a list for a person: columns padded to the widest cell. Cells may be names that others chose. */
-export function table(cells: readonly (readonly string[])[]): string {
-  const rows = cells.map((row) => row.map(escapeControls))
+export function table(cells: readonly Cells[]): string {
+  const rows = cells.map((row) => row.map(cellText))
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
   return rows
     .map((row) =>
@@ -67,6 +72,20 @@ export function table(cells: readonly (readonly string[])[]): string {
         .trimEnd(),
     )
     .join('\n')
+}
+
+function cellText(cell: Cell): string {
+  return escapeControls(cell instanceof Date ? cell.toISOString() : String(cell ?? ''))
+}
+
+/** Prints a list: the forms of its objects as JSON, or a table with a row of cells for each. */
+export function printList<T>(
+  options: Printing,
+  items: readonly T[],
+  formOf: (item: T) => object,
+  [heads, cellsOf]: readonly [heads: readonly string[], cellsOf: (item: T) => Cells],
+): void {
+  print(options, { data: items.map(formOf) }, table([heads, ...items.map(cellsOf)]))
 }
 
 /** Parses an option with a count. */

@@ -9,7 +9,7 @@ import { nameOf, need, withDatabase } from '../parts/database.ts'
 import { expiryOf } from '../keys/key-options.ts'
 import { inOrganization, organizationIfAny, organizationOf, type PlaceOptions } from '../parts/places.ts'
 import { idOf } from '../parts/reference.ts'
-import { addVerb, print, table } from '../parts/verb.ts'
+import { addVerb, print, printList } from '../parts/verb.ts'
 
 /** `scim tokens create|list|revoke`. */
 export function addTo(program: Command): void {
@@ -21,7 +21,12 @@ export function addTo(program: Command): void {
     withDatabase(async (database) => {
       const organizationId = await organizationIfAny(database, options)
       const tokens = need(await listScimTokens(database.store, organizationId))
-      print(options, { data: tokens.map(wireOf) }, tableOf(tokens))
+      printList(options, tokens, wireOf, [
+        ['ID', 'NAME', 'TOKEN', 'CREATED', 'EXPIRES', 'HASH'],
+        ({ id, name, label, hash, createdAt, expiresAt }) => {
+          return [id, name, label, createdAt, expiresAt ?? 'never', hash]
+        },
+      ])
     }),
   )
   addVerb(group, 'revoke', 'delete a token permanently on all nodes')
@@ -69,16 +74,4 @@ function wireOf(token: ScimToken): object {
     created_at: token.createdAt.toISOString(),
     expires_at: token.expiresAt?.toISOString() ?? null,
   }
-}
-
-function tableOf(tokens: readonly ScimToken[]): string {
-  const rows = tokens.map(({ id, name, label, hash, createdAt, expiresAt }) => [
-    id,
-    name,
-    label,
-    createdAt.toISOString(),
-    expiresAt?.toISOString() ?? 'never',
-    hash,
-  ])
-  return table([['ID', 'NAME', 'TOKEN', 'CREATED', 'EXPIRES', 'HASH'], ...rows])
 }

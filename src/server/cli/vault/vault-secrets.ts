@@ -17,7 +17,7 @@ import { openSecretRows } from '../../store/vault/secrets.ts'
 import { need, withDatabase } from '../parts/database.ts'
 import { idOf } from '../parts/reference.ts'
 import { withVaults } from './own-vaults.ts'
-import { addVerb, print, table } from '../parts/verb.ts'
+import { addVerb, print, printList } from '../parts/verb.ts'
 
 const STANDARD_INPUT = 0
 
@@ -65,12 +65,10 @@ export function addVaultSecretVerbs(group: Command): void {
     .action((options: Options) =>
       withDatabase(async ({ store }) => {
         const secrets = await everySecret(store, await scopeOf(store, options.vault))
-        const rows = secrets.map(({ name, hosts, createdAt }) => [
-          name,
-          hosts?.join(' ') ?? 'legacy',
-          createdAt.toISOString(),
+        printList(options, secrets, secretAnswer, [
+          ['NAME', 'HOSTS', 'CREATED'],
+          ({ name, hosts, createdAt }) => [name, hosts?.join(' ') ?? 'legacy', createdAt],
         ])
-        print(options, { data: secrets.map(secretAnswer) }, table([['NAME', 'HOSTS', 'CREATED'], ...rows]))
       }),
     )
 }

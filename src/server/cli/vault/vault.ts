@@ -10,7 +10,7 @@ import { inOrganization, organizationIfAny, workspaceOf, type PlaceOptions } fro
 import { idOf } from '../parts/reference.ts'
 import { addRotationVerbs } from './vault-rotation.ts'
 import { addVaultSecretVerbs } from './vault-secrets.ts'
-import { addVerb, print, table } from '../parts/verb.ts'
+import { addVerb, print, printList } from '../parts/verb.ts'
 
 /** `vault create|list|delete`, the verbs of such a vault's secrets, and `rotate-root|rotate-data|status`. */
 export function addTo(program: Command, outcome: { code: number | null }): void {
@@ -37,8 +37,10 @@ export function addTo(program: Command, outcome: { code: number | null }): void 
       const vaults = need(
         await listAttachableVaults(database.store, await organizationIfAny(database, options)),
       )
-      const rows = vaults.map((vault) => [vault.id, vault.name, String(vault.secrets), vault.workspaceId])
-      print(options, { data: vaults.map(wireOf) }, table([['ID', 'NAME', 'SECRETS', 'WORKSPACE'], ...rows]))
+      printList(options, vaults, wireOf, [
+        ['ID', 'NAME', 'SECRETS', 'WORKSPACE'],
+        ({ id, name, secrets, workspaceId }) => [id, name, secrets, workspaceId],
+      ])
     }),
   )
   addVerb(group, 'delete', 'delete an attachable vault with all its secrets')

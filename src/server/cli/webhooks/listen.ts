@@ -1,12 +1,12 @@
 import { setTimeout as after } from 'node:timers/promises'
 import { InvalidArgumentError, type Command } from 'commander'
 import { hashOfKey } from '../../../schemas/keys/api-keys.ts'
+import { WEBHOOK_ANSWER_BYTES_MAX, WEBHOOK_ATTEMPT_MS_MAX } from '../../../schemas/webhooks/webhook-limits.ts'
 import {
-  WEBHOOK_ANSWER_BYTES_MAX,
-  WEBHOOK_ATTEMPT_MS_MAX,
-  WEBHOOK_EVENTS_BACK_S_MAX,
-} from '../../../schemas/webhooks/webhook-limits.ts'
-import { WebhookEventsAnswer, type WebhookEventShape } from '../../../schemas/webhooks/operator-webhooks.ts'
+  ListWebhookEventsQuery,
+  WebhookEventsAnswer,
+  type WebhookEventShape,
+} from '../../../schemas/webhooks/operator-webhooks.ts'
 import { verifySignatures, type Verified } from '../../../schemas/webhooks/webhook-verification.ts'
 import { secretGiven } from '../../config.ts'
 import { connectionReason, parsedJson } from '../../supervisor/admin-port/answer-text.ts'
@@ -24,16 +24,21 @@ import {
 } from '../parts/node-api.ts'
 import { workspaceOf } from '../parts/places.ts'
 import { readText } from '../parts/text-file.ts'
+import { optionsOf } from '../parts/shape-options.ts'
 import { addVerb, CliFailure, countOf, loadGeneration, print, tell } from '../parts/verb.ts'
 import { shownSecrets } from './shown-secrets.ts'
 
 interface Options extends NodeOptions {
   readonly json?: boolean
-  readonly workspace?: string
   readonly secretFile?: string
-  readonly since: number
   readonly count?: number
 }
+
+const ASKED = optionsOf(ListWebhookEventsQuery, {
+  workspace_id: '--workspace <ref>',
+  seconds: { flags: '--since <seconds>', about: 'begin with the events of the last seconds' },
+})
+type Asked = ReturnType<typeof ASKED.from>
 
 /** `listen`: exit code 1 where an event was not verified. */
 export function addTo(program: Command, outcome: { code: number | null }): void {
@@ -43,18 +48,18 @@ export function addTo(program: Command, outcome: { code: number | null }): void 
     'forward webhooks of a workspace to a receiver on this machine and verify both signatures of each',
   )
     .argument('<to>', 'port on this machine, or URL such as http://127.0.0.1:3000/hooks', receiverOf)
-    .option('--workspace <ref>', 'workspace id or slug; default: the default workspace')
     .option(
       '--secret-file <file>',
       'file with the signing secret; default: SLUICE_WEBHOOK_SECRET, or the secret of the node on this machine',
     )
-    .option('--since <seconds>', 'begin with the events of the last seconds', secondsOf, 0)
     .option('--count <count>', 'exit after this many events', countOf)
-  addNodeOptions(verb).action(async (to: URL, options: Options) => {
+  addNodeOptions(ASKED.addTo(verb)).action(async (to: URL, options: Options) => {
     const { dataDir } = loadGeneration().config
     const node = { origin: nodeOrigin(options, dataDir), key: managementKey(dataDir, options.keyFile) }
-    const secrets = await secretsOf(options, node.key)
-    const { workspace, since, count = Infinity } = options
+    const asked = ASKED.from(options)
+    const { workspace_id: workspace } = asked
+    const secrets = await secretsOf(options, workspace, node.key)
+    const { count = Infinity } = options
     if (secrets.length === 0) tell(options, { warning: UNVERIFIED }, `warning: ${UNVERIFIED}`)
     tell(
       options,
@@ -63,10 +68,9 @@ export function addTo(program: Command, outcome: { code: number | null }): void 
     )
     await forwardEvents({
       node,
-      workspace: workspace ?? null,
+      asked,
       to,
       secrets,
-      backS: since,
       count,
       onForwarded(forwarded) {
         const { value, text, isGenuine } = forwardedLine(forwarded)
@@ -83,7 +87,8 @@ const UNVERIFIED =
 
 /** A named node is not asked for its secret: no API call returns it. */
 async function secretsOf(
-  { secretFile, url, workspace }: Options,
+  { secretFile, url }: Options,
+  workspace: string | undefined,
   key: NodeAddress['key'],
 ): Promise<readonly string[]> {
   if (secretFile !== undefined) return [checkedSecret(secretFile, readText(secretFile))]
@@ -118,13 +123,6 @@ function receiverOf(text: string): URL {
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:'))
     throw new InvalidArgumentError('Expected a port, or an address such as http://127.0.0.1:3000/hooks.')
   return url
-}
-
-function secondsOf(text: string): number {
-  const seconds = Number(text)
-  if (!/^\d{1,5}$/.test(text) || seconds > WEBHOOK_EVENTS_BACK_S_MAX)
-    throw new InvalidArgumentError(`Expected a number of seconds from 0 to ${WEBHOOK_EVENTS_BACK_S_MAX}.`)
-  return seconds
 }
 
 /** An event that was forwarded, for programs and for people. */
@@ -170,14 +168,11 @@ const FORWARDED_IDS_MAX = 10_000
 
 interface Forwarding {
   readonly node: NodeAddress
-  /** UUID or slug; null: the default workspace. */
-  readonly workspace: string | null
+  readonly asked: Asked
   /** Where events go. */
   readonly to: URL
   /** Texts of signing secrets; empty: nothing is verified. */
   readonly secrets: readonly string[]
-  /** Seconds before now at which events begin. */
-  readonly backS: number
   /** Events to forward; Infinity: until the process ends. */
   readonly count: number
   onForwarded(forwarded: Forwarded): void
@@ -200,10 +195,10 @@ interface Forwarded {
  * CliFailure when the node refuses the question.
  */
 async function forwardEvents(forwarding: Forwarding): Promise<void> {
-  const { workspace, backS, count } = forwarding
+  const { asked, count } = forwarding
+  const { seconds: _seconds, ...own } = asked
   const seen = new Set<string>()
-  const own: Readonly<Record<string, string>> = workspace === null ? {} : { workspace_id: workspace }
-  let query: Readonly<Record<string, string>> = { ...own, seconds: String(backS) }
+  let query: ListWebhookEventsQuery = asked
   for (let forwarded = 0; forwarded < count;) {
     const page = await ask(forwarding, query)
     for (const event of page.data) {
@@ -220,7 +215,7 @@ async function forwardEvents(forwarding: Forwarding): Promise<void> {
 /** A page of events; waits for a node that is away. */
 async function ask(
   { node, onTrouble }: Forwarding,
-  query: Readonly<Record<string, string>>,
+  query: ListWebhookEventsQuery,
 ): Promise<WebhookEventsAnswer> {
   for (let isReported = false; ; isReported = true) {
     try {

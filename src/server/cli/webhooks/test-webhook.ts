@@ -4,7 +4,7 @@ import type { WebhookReason } from '../../../schemas/webhooks/webhook-deliveries
 import { managementKey } from '../keys/management-key.ts'
 import { addNodeOptions, callNode, nodeOrigin, type NodeOptions } from '../parts/node-api.ts'
 import { optionsOf } from '../parts/shape-options.ts'
-import { addVerb, loadGeneration, print } from '../parts/verb.ts'
+import { addVerb, loadGeneration, print, type Printing } from '../parts/verb.ts'
 
 const BODY = optionsOf(TestWebhookBody, { workspace_id: '--workspace <ref>', url: '--to <url>' })
 
@@ -15,7 +15,7 @@ export function addTo(program: Command, outcome: { code: number | null }): void 
     'test-webhook',
     'send a signed test event once and print the answer from the receiver',
   )
-  addNodeOptions(BODY.addTo(verb)).action(async (options: NodeOptions & { readonly json?: boolean }) => {
+  addNodeOptions(BODY.addTo(verb)).action(async (options: NodeOptions & Printing) => {
     const { dataDir } = loadGeneration().config
     const origin = nodeOrigin(options, dataDir)
     const node = { origin, key: managementKey(dataDir, options.keyFile) }

@@ -2,11 +2,14 @@ import { InvalidArgumentError, Option, type Command } from 'commander'
 import { DELIVERY_STATES, type DeliveryState } from '../../../schemas/webhooks/webhook-deliveries.ts'
 import { WEBHOOK_OVERLAP_MS_MAX } from '../../../schemas/webhooks/webhook-limits.ts'
 import type { WebhookSecret } from '../../ports/webhooks/webhooks.ts'
-import { listDeliveries, replayDeliveries, type SeenDelivery } from '../../store/webhooks/dead-letters.ts'
+import { deliveryWire } from '../../operations/operator/admin-answers.ts'
+import type { DeliveryRecord } from '../../ports/operator/admin.ts'
+import { listDeliveries } from '../../store/operator/deliveries.ts'
+import { replayDeliveries } from '../../store/webhooks/dead-letters.ts'
 import { need, remedyOf, withDatabase } from '../parts/database.ts'
 import { inOrganization, ofWorkspace, workspaceOf, type PlaceOptions } from '../parts/places.ts'
 import { idOf } from '../parts/reference.ts'
-import { addVerb, CliFailure, countOf, print, table } from '../parts/verb.ts'
+import { addVerb, CliFailure, countOf, print, printList, type Cells } from '../parts/verb.ts'
 import { ownWebhookSecrets, shownSecrets } from './shown-secrets.ts'
 
 /** `webhooks list|replay` and `webhooks secret show|rotate`. */
@@ -39,6 +42,7 @@ export function addTo(program: Command): void {
     )
 }
 
+const HEADS = ['ID', 'JOB', 'HOST', 'STATE', 'ATTEMPTS', 'LAST', 'NEXT ATTEMPT OR END']
 const LISTED = 100
 const HOUR_MS = 3_600_000
 const UNIT_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: HOUR_MS }
@@ -55,7 +59,7 @@ function addList(group: Command): void {
         const workspaceId =
           workspace === undefined ? null : (await workspaceOf(database, workspace, options)).id
         const deliveries = need(await listDeliveries(database.store, { workspaceId, state, limit }))
-        print(options, { data: deliveries.map(wireOf) }, tableOf(deliveries))
+        printList(options, deliveries, deliveryWire, [HEADS, cellsOf])
       }),
     )
 }
@@ -120,31 +124,8 @@ function tellSecrets(options: PlaceOptions, secrets: readonly WebhookSecret[]): 
   )
 }
 
-function wireOf(delivery: SeenDelivery): Readonly<Record<string, unknown>> {
-  return {
-    id: delivery.id,
-    workspace_id: delivery.workspaceId,
-    job_id: delivery.jobId,
-    host: delivery.host,
-    state: delivery.state,
-    attempts: delivery.tries,
-    last_status: delivery.lastStatus,
-    last_reason: delivery.lastReason,
-    created_at: delivery.createdAt.toISOString(),
-    due_at: delivery.dueAt?.toISOString() ?? null,
-    ended_at: delivery.endedAt?.toISOString() ?? null,
-  }
-}
-
-function tableOf(deliveries: readonly SeenDelivery[]): string {
-  const rows = deliveries.map(({ id, jobId, host, state, tries, lastStatus, lastReason, dueAt, endedAt }) => [
-    id,
-    jobId,
-    host,
-    state,
-    String(tries),
-    lastReason === null ? '' : [lastReason, lastStatus].filter((part) => part !== null).join(' '),
-    (dueAt ?? endedAt)?.toISOString() ?? '',
-  ])
-  return table([['ID', 'JOB', 'HOST', 'STATE', 'ATTEMPTS', 'LAST', 'NEXT ATTEMPT OR END'], ...rows])
+function cellsOf(delivery: DeliveryRecord): Cells {
+  const { id, jobId, host, state, attempts, lastStatus, lastReason, dueAt, endedAt } = delivery
+  const last = lastReason === null ? '' : [lastReason, lastStatus].filter((part) => part !== null).join(' ')
+  return [id, jobId, host, state, attempts, last, dueAt ?? endedAt]
 }

@@ -10,11 +10,7 @@ import {
 } from '../../store/workspaces/organizations.ts'
 import { nameOf, need, withDatabase } from '../parts/database.ts'
 import { optionsOf } from '../parts/shape-options.ts'
-import { addVerb, print, table } from '../parts/verb.ts'
-
-interface Json {
-  readonly json?: boolean
-}
+import { addVerb, print, printList, table, type Printing } from '../parts/verb.ts'
 
 const CAPS = optionsOf(
   CapsBody,
@@ -32,7 +28,7 @@ function addCaps(group: Command): void {
   const verb = addVerb(group, 'caps', 'show the limits of an organization and their use, or change limits')
   CAPS.addTo(verb)
     .argument('<ref>', 'organization id or name')
-    .action((ref: string, options: Json) =>
+    .action((ref: string, options: Printing) =>
       withDatabase(async ({ store, by }) => {
         const { id } = need(await findOrganization(store.sql, ref))
         const changes = CAPS.from(options)
@@ -40,12 +36,9 @@ function addCaps(group: Command): void {
         const actor = { ...by, operation: 'cli.organizations-caps' }
         const isRead = Object.keys(changes).length === 0
         const state = need(await (isRead ? caps.read(id) : caps.update(id, changes, actor)))
-        const rows = [...state.states].map(([what, { cap, used, isOwn }]) => [
-          what,
-          String(used),
-          String(cap),
-          isOwn ? 'own' : 'installation',
-        ])
+        const rows = [...state.states].map(([what, { cap, used, isOwn }]) => {
+          return [what, used, cap, isOwn ? 'own' : 'installation']
+        })
         print(options, capsAnswer(state), table([['WHAT', 'USED', 'CAP', 'OF'], ...rows]))
       }),
     )
@@ -56,7 +49,7 @@ export function addTo(program: Command): void {
   const group = program.command('organizations').description('manage organizations')
   addVerb(group, 'create', 'create an organization with a workspace named `default`')
     .requiredOption('--name <name>', 'name of the organization', nameOf)
-    .action((options: Json & { name: string }) =>
+    .action((options: Printing & { name: string }) =>
       withDatabase(async ({ store, by }) => {
         const actor = { ...by, operation: 'cli.organizations-create' }
         const { organization, workspace } = need(await createOrganization(store, options, actor))
@@ -64,11 +57,10 @@ export function addTo(program: Command): void {
       }),
     )
   addCaps(group)
-  addVerb(group, 'list', 'list organizations').action((options: Json) =>
+  addVerb(group, 'list', 'list organizations').action((options: Printing) =>
     withDatabase(async ({ store }) => {
       const organizations = need(await listOrganizations(store))
-      const rows = organizations.map(({ id, name }) => [id, name])
-      print(options, { data: organizations.map(wireOf) }, table([['ID', 'NAME'], ...rows]))
+      printList(options, organizations, wireOf, [['ID', 'NAME'], ({ id, name }) => [id, name]])
     }),
   )
 }

@@ -6,6 +6,7 @@ import {
   providerKeyHost,
   providerKeyName,
 } from '../../../schemas/workspaces/provider-keys.ts'
+import { UpdateWorkspaceBody } from '../../../schemas/workspaces/workspaces.ts'
 import { Secret } from '../../../schemas/vault/secret.ts'
 import { changesOf } from '../../operations/workspaces/workspace-answers.ts'
 import { updateWorkspace } from '../../store/workspaces/workspaces.ts'
@@ -15,10 +16,16 @@ import type { VaultScope, Vaults } from '../../ports/vault/vault.ts'
 import { filesAddress } from '../../upstream/files/provider-files.ts'
 import { type DatabaseHandle, need, withDatabase } from '../parts/database.ts'
 import { ofWorkspace, workspaceOf, type PlaceOptions } from '../parts/places.ts'
+import { optionsOf } from '../parts/shape-options.ts'
 import { addVerb, CliFailure, loadGeneration, print } from '../parts/verb.ts'
 import { catalogueChoice } from '../parts/load-models.ts'
 import { withVaults } from '../vault/own-vaults.ts'
-import { SET } from './workspace-options.ts'
+
+export const SWITCHES = {
+  programme: '--programme <on|off>',
+  vault_writes: '--vault-writes <on|off>',
+} as const
+const SET = optionsOf(UpdateWorkspaceBody, SWITCHES)
 
 interface SetOptions extends PlaceOptions {
   readonly providerKey?: readonly string[]

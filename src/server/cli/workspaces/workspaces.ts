@@ -1,11 +1,12 @@
 import type { Command } from 'commander'
 import { checkCallbackUrl } from '../../../schemas/webhooks/callback-urls.ts'
+import { CreateWorkspaceBody, UpdateWorkspaceBody } from '../../../schemas/workspaces/workspaces.ts'
 import { openGate } from '../../main/egress.ts'
 import { changesOf, workspaceAnswer } from '../../operations/workspaces/workspace-answers.ts'
 import type { Workspace } from '../../ports/workspaces/workspaces.ts'
 import { openWorkspaces } from '../../store/lifecycle/open-workspaces.ts'
 import { createWorkspace, listWorkspaces, updateWorkspace } from '../../store/workspaces/workspaces.ts'
-import { need, withDatabase } from '../parts/database.ts'
+import { nameOf, need, withDatabase } from '../parts/database.ts'
 import {
   inOrganization,
   ofWorkspace,
@@ -14,9 +15,35 @@ import {
   workspaceOf,
   type PlaceOptions,
 } from '../parts/places.ts'
-import { addVerb, loadGeneration, print, table } from '../parts/verb.ts'
-import { CREATE, UPDATE } from './workspace-options.ts'
-import { addSetVerb } from './workspace-set.ts'
+import { CALL_LIMITS, NONE, optionsOf } from '../parts/shape-options.ts'
+import { addVerb, loadGeneration, print, printList, table } from '../parts/verb.ts'
+import { addSetVerb, SWITCHES } from './workspace-set.ts'
+
+const SETTINGS = {
+  name: { flags: '--name <name>', about: 'name of the workspace', parse: nameOf },
+  ...CALL_LIMITS,
+  description: { flags: '--description <text>', about: 'description of the workspace', takesNone: false },
+  default_callback_url: {
+    flags: '--callback-url <url>',
+    about: `default URL for webhooks: HTTPS, at a public address; ${NONE} removes it`,
+  },
+  storage_quota_bytes: '--storage-quota <bytes>',
+  ...SWITCHES,
+  include_byok_in_budgets: '--byok-in-budgets <on|off>',
+} as const
+
+const CREATE = optionsOf(CreateWorkspaceBody, {
+  slug: {
+    flags: '--slug <slug>',
+    about: 'slug of lower-case letters, digits and single hyphens; unique in the organization',
+  },
+  ...SETTINGS,
+})
+
+const UPDATE = optionsOf(UpdateWorkspaceBody, {
+  slug: { flags: '--slug <slug>', about: 'new slug; the old slug becomes free at once' },
+  ...SETTINGS,
+})
 
 /** `workspaces create|list|get|update|set|delete`. */
 export function addTo(program: Command): void {
@@ -27,12 +54,10 @@ export function addTo(program: Command): void {
       const workspaces = need(
         await listWorkspaces(database.store, await organizationIfAny(database, options)),
       )
-      const rows = workspaces.map(({ id, slug, name, organizationId }) => [id, slug, name, organizationId])
-      print(
-        options,
-        { data: workspaces.map(wireOf) },
-        table([['ID', 'SLUG', 'NAME', 'ORGANIZATION'], ...rows]),
-      )
+      printList(options, workspaces, wireOf, [
+        ['ID', 'SLUG', 'NAME', 'ORGANIZATION'],
+        ({ id, slug, name, organizationId }) => [id, slug, name, organizationId],
+      ])
     }),
   )
   ofWorkspace(addVerb(group, 'get', 'show a workspace')).action((ref: string, options: PlaceOptions) =>

@@ -1,5 +1,5 @@
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
-import { DELIVERY_STATES } from '../../../schemas/webhooks/webhook-deliveries.ts'
+import { DELIVERY_STATES, type DeliveryState } from '../../../schemas/webhooks/webhook-deliveries.ts'
 import type { AdminActor, DeadInput, DeliveryListInput, DeliveryRecord } from '../../ports/operator/admin.ts'
 import type { Page } from '../../ports/workspaces/workspaces.ts'
 import type { Fragment } from '../base/guarded-row.ts'
@@ -20,6 +20,28 @@ export function listDeliveriesOf(
     listing: (tx, workspaceId) => deliveryListing(tx, input, workspaceId),
     rows: (tx, ids) => tx<DeliveryRecord[]>`${deliveriesIn(tx, ids)}`,
   })
+}
+
+/** Deliveries of every organization for the command line, newest first. Failure: store_unavailable. */
+export function listDeliveries(
+  { sql }: Store,
+  { workspaceId, state, limit }: SeenDeliveries,
+): Promise<Outcome<readonly DeliveryRecord[]>> {
+  const isThere = workspaceId === null ? sql`true` : sql`d.workspace_id = ${workspaceId}`
+  const isIn = state === null ? sql`true` : sql`d.state = ${state}`
+  return reach(async () =>
+    ok(
+      await sql<DeliveryRecord[]>`
+        ${deliveryRows(sql)} WHERE ${isThere} AND ${isIn} ORDER BY d.id DESC LIMIT ${limit}`,
+    ),
+  )
+}
+
+interface SeenDeliveries {
+  /** Null = all workspaces. */
+  readonly workspaceId: string | null
+  readonly state: DeliveryState | null
+  readonly limit: number
 }
 
 /** In any order. */

@@ -1,52 +1,10 @@
 import { ok, type Outcome } from '../../../schemas/failures.ts'
-import type { DeliveryState, WebhookReason } from '../../../schemas/webhooks/webhook-deliveries.ts'
+import type { DeliveryState } from '../../../schemas/webhooks/webhook-deliveries.ts'
 import type { ChangedBy } from '../../ports/vault/vault.ts'
 import { appendAudit } from '../base/append-audit.ts'
 import type { Queryable, Store, Transaction } from '../base/open.ts'
 import { reach } from '../base/translate.ts'
 import { enableUrlsOf } from './disabled.ts'
-
-/**
- * A delivery as operators see it. Operators see only the host of its URL: the rest may be a caller's secret.
- */
-export interface SeenDelivery {
-  readonly id: string
-  readonly workspaceId: string
-  readonly jobId: string
-  readonly host: string
-  readonly state: DeliveryState
-  readonly tries: number
-  readonly lastStatus: number | null
-  readonly lastReason: WebhookReason | null
-  readonly createdAt: Date
-  /** Instant at which the next attempt is due; null for a delivery that has ended. */
-  readonly dueAt: Date | null
-  readonly endedAt: Date | null
-}
-
-export interface DeliveryQuery {
-  /** Null = all workspaces. */
-  readonly workspaceId: string | null
-  readonly state: DeliveryState | null
-  readonly limit: number
-}
-
-/** Newest first. Failure: store_unavailable. */
-export function listDeliveries(
-  { sql }: Store,
-  { workspaceId, state, limit }: DeliveryQuery,
-): Promise<Outcome<readonly SeenDelivery[]>> {
-  return reach(async () =>
-    ok(
-      await sql<SeenDelivery[]>`
-    SELECT id, workspace_id AS "workspaceId", job_id AS "jobId", host, state, tries, last_status AS "lastStatus", last_reason AS "lastReason",
-      created_at AS "createdAt", ended_at AS "endedAt", CASE WHEN state = 'waiting' THEN lease_until END AS "dueAt"
-    FROM webhook_deliveries
-    WHERE ${workspaceId === null ? sql`true` : sql`workspace_id = ${workspaceId}`} AND ${state === null ? sql`true` : sql`state = ${state}`}
-    ORDER BY id DESC LIMIT ${limit}`,
-    ),
-  )
-}
 
 /**
  * Deliveries to be made again: a single one in any ended state, or all dead letters. Fields that are null or
