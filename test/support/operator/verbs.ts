@@ -49,3 +49,23 @@ function answerOf(host: ChildProcess, order: VerbOrder): Promise<VerbEnded> {
     host.send(order)
   })
 }
+
+/**
+ * Runs verbs of one installation.
+ * @param before words after `sluice` with which each line begins
+ * @returns functions of a line, or of its words
+ */
+export function verbsOf(settings: Settings, ...before: readonly string[]) {
+  const wordsOf = (given: readonly string[]): readonly string[] => [
+    ...before,
+    ...(given.length === 1 ? (given[0] ?? '').split(' ') : given),
+  ]
+  return {
+    run: (...given: readonly string[]) => runVerb(settings, wordsOf(given)),
+    /** The document that the verb prints. */
+    json: async (...given: readonly string[]) => {
+      const { stdout } = await runVerb(settings, [...wordsOf(given), '--json'])
+      return JSON.parse(stdout) as Record<string, unknown>
+    },
+  }
+}

@@ -1,44 +1,28 @@
 import t, { type Test } from 'tap'
 import { appendAudit } from '../../../../src/server/store/base/append-audit.ts'
-import type { Store } from '../../../../src/server/store/base/open.ts'
-import { createOrganization } from '../../../../src/server/store/workspaces/organizations.ts'
 import { auditEvent } from '../../../support/audit/audit.ts'
-import { must } from '../../../support/must.ts'
-import { openTestStore } from '../../../support/stores/postgres.ts'
-import { openFolder } from '../../../support/files/storage.ts'
-import { runVerb } from '../../../support/operator/verbs.ts'
+import { openInstallation } from '../../../support/operator/installation.ts'
 
 t.setTimeout(600_000)
 
-interface Stand {
-  readonly store: Store
-  readonly organizationId: string
-  run(...args: readonly string[]): ReturnType<typeof runVerb>
-}
-
-async function stand(t: Test): Promise<Stand> {
-  const store = await openTestStore(t)
-  const organizationId = must(await createOrganization(store, { name: 'o' })).organization.id
+async function stand(t: Test) {
+  const installation = await openInstallation(t)
+  const { store, organizationId } = installation
   await store.sql.begin(async (tx) => {
     for (let n = 1; n <= 5; n++) await appendAudit(tx, auditEvent(organizationId, { objectId: `o${n}` }))
   })
-  const settings = { DATABASE_URL: store.options.url, SLUICE_DATA: await openFolder(t) }
-  return { store, organizationId, run: (...args) => runVerb(settings, ['audit', ...args]) }
+  return installation
 }
 
 t.test('audit list shows the newest events first and how to read the next page', async (t) => {
-  const { run } = await stand(t)
-  const { code, stdout } = await run('list', '--limit', '2')
+  const { run, json } = await stand(t)
+  const { code, stdout } = await run('audit list --limit 2')
   t.equal(code, 0)
   t.match(
     stdout,
     /N +AT +OUTCOME +OPERATION +OBJECT +ACTOR\n5 .*thing\/o5.*\n4 .*thing\/o4.*\nthere are more events: continue with --before 4\n$/,
   )
-  const page = JSON.parse((await run('list', '--before', '4', '--json')).stdout) as {
-    data: { n: number }[]
-    has_more: boolean
-  }
-  t.match(page, { data: [{ n: 3 }, { n: 2 }, { n: 1 }], has_more: false })
+  t.match(await json('audit list --before 4'), { data: [{ n: 3 }, { n: 2 }, { n: 1 }], has_more: false })
 })
 
 t.test('audit list shows how many refusals an event stands for', async (t) => {
@@ -49,19 +33,19 @@ t.test('audit list shows how many refusals an event stands for', async (t) => {
     since: '2026-01-01T00:00:00.000Z',
   })
   await store.sql.begin((tx) => appendAudit(tx, counted))
-  t.match((await run('list', '--limit', '1')).stdout, /refused ×1449 +test\.change/)
+  t.match((await run('audit list --limit 1')).stdout, /refused ×1449 +test\.change/)
 })
 
 t.test('audit list finds the events of an object', async (t) => {
-  const { run } = await stand(t)
-  t.match(JSON.parse((await run('list', '--object', 'thing/o2', '--json')).stdout), {
+  const { json } = await stand(t)
+  t.match(await json('audit list --object thing/o2'), {
     data: [{ n: 2, object_id: 'o2', after: { name: 'a' } }],
   })
 })
 
 t.test('audit export writes every event as a line, oldest first, with its hash', async (t) => {
   const { run } = await stand(t)
-  const { stdout } = await run('export')
+  const { stdout } = await run('audit export')
   const events = stdout
     .trimEnd()
     .split('\n')
@@ -74,14 +58,14 @@ t.test('audit export writes every event as a line, oldest first, with its hash',
 })
 
 t.test('audit verify ends with 0 for a whole log, and with 1 naming the first bad event', async (t) => {
-  const { store, organizationId, run } = await stand(t)
-  const whole = await run('verify')
+  const { store, organizationId, run, json } = await stand(t)
+  const whole = await run('audit verify')
   t.match(whole, { code: 0, stdout: '5 events checked, 0 chains broken\n' })
   await store.sql`DELETE FROM audit WHERE n = 3`
-  const broken = await run('verify')
+  const broken = await run('audit verify')
   t.equal(broken.code, 1)
   t.match(broken.stdout, `event 3 of organization ${organizationId} is missing`)
-  t.match(JSON.parse((await run('verify', '--json')).stdout), {
+  t.match(await json('audit verify'), {
     faults: [{ organization_id: organizationId, n: 3, problem: 'missing' }],
   })
 })

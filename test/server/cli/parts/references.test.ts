@@ -4,30 +4,17 @@ import { hashOfKey } from '../../../../src/schemas/keys/api-keys.ts'
 import { PREFIX_DIGITS_MIN } from '../../../../src/server/store/operator/references.ts'
 import { appendAudit } from '../../../../src/server/store/base/append-audit.ts'
 import { insertRequests } from '../../../../src/server/store/requests/request-rows.ts'
-import { createOrganization } from '../../../../src/server/store/workspaces/organizations.ts'
 import { auditEvent } from '../../../support/audit/audit.ts'
 import { batchOfCalls } from '../../../support/requests/settled-call.ts'
 import { delivery, outboxed } from '../../../support/webhooks/webhooks.ts'
-import { openFolder } from '../../../support/files/storage.ts'
-import { must } from '../../../support/must.ts'
 import { runToEnd, sluice } from '../../../support/nodes/node.ts'
 import { runVerb } from '../../../support/operator/verbs.ts'
-import { openTestStore } from '../../../support/stores/postgres.ts'
+import { openInstallation } from '../../../support/operator/installation.ts'
 
 t.setTimeout(300_000)
 
-const store = await openTestStore(t)
-const { organization, workspace } = must(await createOrganization(store, { name: 'Acme' }))
-const settings = {
-  DATABASE_URL: store.options.url,
-  SLUICE_DATA: await openFolder(t),
-  SLUICE_ROOT_KEY: 'a1'.repeat(32),
-}
-const run = (line: string) => runVerb(settings, line.split(' '))
-
-async function made(line: string): Promise<Readonly<Record<string, unknown>>> {
-  return JSON.parse((await run(`${line} --json`)).stdout) as Record<string, unknown>
-}
+const installation = await openInstallation(t, { SLUICE_ROOT_KEY: 'a1'.repeat(32) }, 'Acme')
+const { store, organization, workspace, settings, run, json: made } = installation
 
 async function keyNamed(name: string): Promise<string> {
   return String((await made(`keys create --kind inference --name ${name}`))['hash'])

@@ -1,23 +1,13 @@
 /** Answers of the command line to a misspelt name. C39. */
 import t from 'tap'
-import { createOrganization } from '../../../../src/server/store/workspaces/organizations.ts'
-import { must } from '../../../support/must.ts'
-import { openTestStore } from '../../../support/stores/postgres.ts'
-import { openFolder } from '../../../support/files/storage.ts'
 import { runVerb } from '../../../support/operator/verbs.ts'
+import { openInstallation } from '../../../support/operator/installation.ts'
 
 t.setTimeout(600_000)
 
 const ID = '0199aa00-0000-7000-8000-000000000000'
 const HASH = 'ab'.repeat(32)
-const store = await openTestStore(t)
-must(await createOrganization(store, { name: 'Acme' }))
-const settings = {
-  DATABASE_URL: store.options.url,
-  SLUICE_DATA: await openFolder(t),
-  SLUICE_ROOT_KEY: 'a1'.repeat(32),
-}
-const run = (line: string) => runVerb(settings, line.split(' '))
+const { settings, run } = await openInstallation(t, { SLUICE_ROOT_KEY: 'a1'.repeat(32) }, 'Acme')
 
 t.test(
   'an unknown name is answered with the nearest name, or with the verb that lists the valid ones',

@@ -1,24 +1,18 @@
 import t, { type Test } from 'tap'
 import { insertRequests } from '../../../../src/server/store/requests/request-rows.ts'
 import { insertKey } from '../../../../src/server/store/keys/api-keys.ts'
-import { createOrganization } from '../../../../src/server/store/workspaces/organizations.ts'
 import { followed, LOGS_LATE_MS, LOGS_LOOK_MS } from '../../../../src/server/cli/requests/logs.ts'
 import type { LoggedRequest } from '../../../../src/server/ports/requests/request-log.ts'
-import { must } from '../../../support/must.ts'
-import { openFolder } from '../../../support/files/storage.ts'
-import { runVerb } from '../../../support/operator/verbs.ts'
+import { openInstallation } from '../../../support/operator/installation.ts'
 import { batchOfCalls, KEY_HASH } from '../../../support/requests/settled-call.ts'
-import { openTestStore } from '../../../support/stores/postgres.ts'
 
 t.setTimeout(600_000)
 
-async function stand(t: Test): Promise<(...args: readonly string[]) => ReturnType<typeof runVerb>> {
-  const store = await openTestStore(t)
-  const { organization, workspace } = must(await createOrganization(store, { name: 'o' }))
-  const organizationId = organization.id
+async function stand(t: Test) {
+  const { store, organizationId, workspaceId, run } = await openInstallation(t)
   const { apiKey } = await store.sql.begin((tx) =>
     insertKey(tx, {
-      ...{ kind: 'inference', name: 'shop search', organizationId, workspaceId: workspace.id },
+      ...{ kind: 'inference', name: 'shop search', organizationId, workspaceId },
       ...{ rateLimitRpm: null, expiresAt: null },
     }),
   )
@@ -49,8 +43,7 @@ async function stand(t: Test): Promise<(...args: readonly string[]) => ReturnTyp
       { requestId: 'r2', status: 401, failure: 'key_unknown' },
     ),
   )
-  const settings = { DATABASE_URL: store.options.url, SLUICE_DATA: await openFolder(t) }
-  return (...args) => runVerb(settings, ['logs', ...args])
+  return (...args: readonly string[]) => run('logs', ...args)
 }
 
 /** Calls that failed without a recorded message, and belong to no organization. */

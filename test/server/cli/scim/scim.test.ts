@@ -19,12 +19,10 @@ interface Stated {
 async function installation(t: Tap): Promise<(...args: string[]) => Promise<Stated>> {
   const { url } = await openTestDatabase(t, 'migrated')
   const dataDir = temporaryFolder(t, 'cli')
-  return async (...args) => {
-    const {
-      code,
-      stdout: text,
-      stderr: error,
-    } = await runVerb({ DATABASE_URL: url, SLUICE_DATA: dataDir }, args)
+  return async (...given) => {
+    const args = given.length === 1 ? (given[0] ?? '').split(' ') : given
+    const settings = { DATABASE_URL: url, SLUICE_DATA: dataDir }
+    const { code, stdout: text, stderr: error } = await runVerb(settings, args)
     return {
       code,
       text,
@@ -36,17 +34,8 @@ async function installation(t: Tap): Promise<(...args: string[]) => Promise<Stat
 
 t.test('a token is made, listed without itself, and revoked', async (t) => {
   const sluice = await installation(t)
-  await sluice('organizations', 'create', '--name', 'Acme')
-  const made = await sluice(
-    'scim',
-    'tokens',
-    'create',
-    '--name',
-    'Okta',
-    '--expires',
-    '2099-01-01T00:00:00Z',
-    '--json',
-  )
+  await sluice('organizations create --name Acme')
+  const made = await sluice('scim tokens create --name Okta --expires 2099-01-01T00:00:00Z --json')
   const { token, id } = made.out
   t.match(made.out, {
     token: /^sk-sluice-scim-v1-/,
@@ -54,18 +43,18 @@ t.test('a token is made, listed without itself, and revoked', async (t) => {
     expires_at: '2099-01-01T00:00:00.000Z',
     created_at: /^20/,
   })
-  const listed = await sluice('scim', 'tokens', 'list', '--organization', 'Acme', '--json')
+  const listed = await sluice('scim tokens list --organization Acme --json')
   t.match(listed.out, {
     data: [{ id, name: 'Okta', label: /^sk-sluice-scim-v1-.{3}\.\.\..{3}$/, hash: hashOfKey(String(token)) }],
   })
   t.notMatch(listed.text, String(token))
-  t.match((await sluice('keys', 'list', '--json')).out, { data: [] }, 'it is no API key')
-  t.match(await sluice('scim', 'tokens', 'revoke', String(id), '--json'), {
+  t.match((await sluice('keys list --json')).out, { data: [] }, 'it is no API key')
+  t.match(await sluice(`scim tokens revoke ${String(id)} --json`), {
     code: 0,
     out: { id, revoked: true },
   })
-  t.match((await sluice('scim', 'tokens', 'list', '--json')).out, { data: [] })
-  const audit = await sluice('audit', 'list', '--json')
+  t.match((await sluice('scim tokens list --json')).out, { data: [] })
+  const audit = await sluice('audit list --json')
   t.match(
     audit.text,
     /cli\.scim-tokens-create[^]*cli\.scim-tokens-revoke|cli\.scim-tokens-revoke[^]*cli\.scim-tokens-create/,
@@ -75,30 +64,30 @@ t.test('a token is made, listed without itself, and revoked', async (t) => {
 
 t.test('for a person the token stands on a line of its own, and the list is a table', async (t) => {
   const sluice = await installation(t)
-  await sluice('organizations', 'create', '--name', 'Acme')
-  const { text } = await sluice('scim', 'tokens', 'create', '--name', 'Entra')
+  await sluice('organizations create --name Acme')
+  const { text } = await sluice('scim tokens create --name Entra')
   t.match(text, /^sk-sluice-scim-v1-\S{43}\nid \S{36}\nThe token is not shown again\.\n$/)
   t.match(
-    (await sluice('scim', 'tokens', 'list')).text,
+    (await sluice('scim tokens list')).text,
     /^ID +NAME +TOKEN +CREATED +EXPIRES +HASH\n\S{36} +Entra +sk-\S+ +\S+Z +never +[0-9a-f]{64}\n$/,
   )
 })
 
 t.test('where there are several organizations the token names its own', async (t) => {
   const sluice = await installation(t)
-  for (const name of ['One', 'Two']) await sluice('organizations', 'create', '--name', name)
-  t.match(await sluice('scim', 'tokens', 'create', '--name', 'x'), {
+  for (const name of ['One', 'Two']) await sluice(`organizations create --name ${name}`)
+  t.match(await sluice('scim tokens create --name x'), {
     code: 1,
     error: /Several organizations match/,
   })
-  t.match(await sluice('scim', 'tokens', 'create', '--name', 'x', '--organization', 'Three'), {
+  t.match(await sluice('scim tokens create --name x --organization Three'), {
     code: 1,
     error: /no such organization/,
   })
-  const made = await sluice('scim', 'tokens', 'create', '--name', 'x', '--organization', 'Two', '--json')
-  t.match((await sluice('scim', 'tokens', 'list', '--organization', 'One', '--json')).out, { data: [] })
-  t.match((await sluice('scim', 'tokens', 'list', '--json')).out, { data: [{ id: made.out['id'] }] })
-  t.match(await sluice('scim', 'tokens', 'revoke', 'nothing'), { code: 1, error: /no such SCIM token/ })
+  const made = await sluice('scim tokens create --name x --organization Two --json')
+  t.match((await sluice('scim tokens list --organization One --json')).out, { data: [] })
+  t.match((await sluice('scim tokens list --json')).out, { data: [{ id: made.out['id'] }] })
+  t.match(await sluice('scim tokens revoke nothing'), { code: 1, error: /no such SCIM token/ })
 })
 
 for (const [what, args] of [

@@ -1,39 +1,26 @@
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { openKeyStore } from '../../../../src/server/store/keys/api-keys.ts'
 import { hashOfKey } from '../../../../src/schemas/keys/api-keys.ts'
 import { openInterns } from '../../../../src/server/store/workspaces/interns.ts'
-import { createOrganization } from '../../../../src/server/store/workspaces/organizations.ts'
 import { auditOf, CLI } from '../../../support/audit/audit.ts'
 import { must } from '../../../support/must.ts'
-import { openTestStore } from '../../../support/stores/postgres.ts'
-import { openFolder } from '../../../support/files/storage.ts'
-import { runVerb } from '../../../support/operator/verbs.ts'
+import { openInstallation } from '../../../support/operator/installation.ts'
 
 t.setTimeout(600_000)
-
-async function stand(t: Test) {
-  const store = await openTestStore(t)
-  const { organization, workspace } = must(await createOrganization(store, { name: 'o' }))
-  const settings = { DATABASE_URL: store.options.url, SLUICE_DATA: await openFolder(t) }
-  const run = (...args: readonly string[]) => runVerb(settings, args)
-  const json = async (...args: readonly string[]) =>
-    JSON.parse((await run(...args, '--json')).stdout) as Record<string, unknown>
-  return { store, organization, workspace, run, json }
-}
 
 t.test(
   'vault create, list and delete: a vault to attach, whose name is taken once in a workspace',
   async (t) => {
-    const { store, workspace, run, json } = await stand(t)
-    const made = await json('vault', 'create', '--workspace', 'default', '--name', 'team')
+    const { store, workspace, run, json } = await openInstallation(t)
+    const made = await json('vault create --workspace default --name team')
     t.match(made, { name: 'team', workspace_id: workspace.id, secrets: 0 })
-    t.match(await run('vault', 'create', '--workspace', 'default', '--name', 'team'), {
+    t.match(await run('vault create --workspace default --name team'), {
       code: 1,
       stderr: /name is already used/,
     })
-    t.match(await json('vault', 'list'), { data: [{ id: made['id'], name: 'team', secrets: 0 }] })
-    t.match(await json('vault', 'delete', String(made['id'])), { deleted: true })
-    t.match(await run('vault', 'delete', String(made['id'])), { code: 1, stderr: /no such vault/ })
+    t.match(await json('vault list'), { data: [{ id: made['id'], name: 'team', secrets: 0 }] })
+    t.match(await json(`vault delete ${String(made['id'])}`), { deleted: true })
+    t.match(await run(`vault delete ${String(made['id'])}`), { code: 1, stderr: /no such vault/ })
     t.match(await auditOf(store), [
       {
         operation: 'cli.vault-create',
@@ -58,7 +45,7 @@ t.test(
 )
 
 t.test('vault delete leaves the vaults of interns alone', async (t) => {
-  const { store, organization, run } = await stand(t)
+  const { store, organization, run } = await openInstallation(t)
   const input = {
     workspace: 'default',
     name: 'Ada',
@@ -73,13 +60,13 @@ t.test('vault delete leaves the vaults of interns alone', async (t) => {
       CLI,
     ),
   )
-  t.match(await run('vault', 'delete', vaultId), { code: 1, stderr: /no such vault/ })
+  t.match(await run(`vault delete ${vaultId}`), { code: 1, stderr: /no such vault/ })
 })
 
 t.test(
   'keys create --kind intern: the key acts in its intern’s workspace, and its creator is audited',
   async (t) => {
-    const { store, organization, workspace, run, json } = await stand(t)
+    const { store, organization, workspace, run, json } = await openInstallation(t)
     const input = {
       workspace: 'default',
       name: 'Ada',
@@ -94,18 +81,7 @@ t.test(
         CLI,
       ),
     )
-    const made = await json(
-      'keys',
-      'create',
-      '--kind',
-      'intern',
-      '--intern',
-      id,
-      '--name',
-      'ada',
-      '--rpm',
-      '60',
-    )
+    const made = await json(`keys create --kind intern --intern ${id} --name ada --rpm 60`)
     t.match(made, {
       key: /^sk-sluice-intern-v1-/,
       kind: 'intern',
@@ -124,8 +100,8 @@ t.test(
       after: { intern_id: id, name: 'ada' },
     })
     t.notMatch(JSON.stringify(await auditOf(store)), String(made['key']).slice(-43))
-    t.match(await json('keys', 'list'), { data: [{ kind: 'intern', intern_id: id }] })
-    t.match(await run('keys', 'create', '--kind', 'intern', '--intern', workspace.id, '--name', 'k'), {
+    t.match(await json('keys list'), { data: [{ kind: 'intern', intern_id: id }] })
+    t.match(await run(`keys create --kind intern --intern ${workspace.id} --name k`), {
       code: 1,
       stderr: /no such intern/,
     })
@@ -135,11 +111,14 @@ t.test(
 t.test(
   'keys create refuses an intern key without its intern, and an intern or a workspace where none belongs',
   async (t) => {
-    const { run } = await stand(t)
+    const { run } = await openInstallation(t)
     const wrong: readonly [readonly string[], RegExp][] = [
-      [['--kind', 'intern'], /--intern <ref>/],
-      [['--kind', 'inference', '--intern', 'x'], /--kind intern/],
-      [['--kind', 'intern', '--intern', 'x', '--workspace', 'default'], /remove --workspace/],
+      [['--kind', 'intern'], /--intern is missing, expected the id of the intern/],
+      [['--kind', 'inference', '--intern', 'x'], /--intern is not allowed .* expected the kind `intern`/],
+      [
+        ['--kind', 'intern', '--intern', 'x', '--workspace', 'default'],
+        /--workspace is not allowed for an intern key, expected no value/,
+      ],
     ]
     for (const [args, stderr] of wrong)
       t.match(await run('keys', 'create', '--name', 'k', ...args), { code: 2, stderr })

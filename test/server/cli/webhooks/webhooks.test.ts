@@ -3,46 +3,26 @@ import t, { type Test } from 'tap'
 import { WEBHOOK_OVERLAP_MS_MAX } from '../../../../src/schemas/webhooks/webhook-limits.ts'
 import { overlapOf } from '../../../../src/server/cli/webhooks/webhooks.ts'
 import type { DeliveryResult } from '../../../../src/server/ports/webhooks/webhooks.ts'
-import type { Store } from '../../../../src/server/store/base/open.ts'
-import { createOrganization } from '../../../../src/server/store/workspaces/organizations.ts'
 import { openDeliveries } from '../../../../src/server/store/webhooks/deliveries.ts'
 import { auditOf } from '../../../support/audit/audit.ts'
-import { must } from '../../../support/must.ts'
-import { openTestStore } from '../../../support/stores/postgres.ts'
-import { openFolder } from '../../../support/files/storage.ts'
-import { runVerb } from '../../../support/operator/verbs.ts'
+import { openInstallation } from '../../../support/operator/installation.ts'
 import { delivery, outboxed, input } from '../../../support/webhooks/webhooks.ts'
 
 t.setTimeout(600_000)
 
-interface Stand {
-  readonly store: Store
-  readonly workspaceId: string
-  /** Ends all that wait. @returns their ids */
-  end(result: DeliveryResult): Promise<readonly string[]>
-  run(...args: readonly string[]): ReturnType<typeof runVerb>
-}
-
 const FAILED: DeliveryResult = { kind: 'failed', status: 500, reason: 'status', retryAfterMs: null }
 
-async function stand(t: Test): Promise<Stand> {
-  const store = await openTestStore(t)
-  const { workspace } = must(await createOrganization(store, { name: 'o' }))
-  const settings = {
-    DATABASE_URL: store.options.url,
-    SLUICE_DATA: await openFolder(t),
-    SLUICE_ROOT_KEY: randomBytes(32).toString('hex'),
-  }
+async function stand(t: Test) {
+  const installation = await openInstallation(t, { SLUICE_ROOT_KEY: randomBytes(32).toString('hex') })
   return {
-    store,
-    workspaceId: workspace.id,
-    async end(result) {
-      const deliveries = openDeliveries({ store })
+    ...installation,
+    /** Ends all that wait. @returns their ids */
+    async end(result: DeliveryResult): Promise<readonly string[]> {
+      const deliveries = openDeliveries(installation)
       const claims = await deliveries.claim(input())
       for (const claim of claims) await deliveries.book(claim, result, null)
       return claims.map(({ id }) => id)
     },
-    run: (...args) => runVerb(settings, args),
   }
 }
 
@@ -51,12 +31,12 @@ t.test('webhooks list shows the state of deliveries, and only the host of their 
   await outboxed(store, [delivery(workspaceId)])
   const [id = ''] = await end(FAILED)
   await outboxed(store, [delivery(workspaceId)])
-  const all = await run('webhooks', 'list')
+  const all = await run('webhooks list')
   t.match(
     all.stdout,
     /^ID +JOB +HOST +STATE +ATTEMPTS +LAST +NEXT ATTEMPT OR END\n.*waiting +0.*\n.*hooks\.example +dead +1 +status 500 /,
   )
-  const dead = await run('webhooks', 'list', '--state', 'dead', '--workspace', 'default', '--json')
+  const dead = await run('webhooks list --state dead --workspace default --json')
   t.match(JSON.parse(dead.stdout), {
     data: [
       {
@@ -70,7 +50,7 @@ t.test('webhooks list shows the state of deliveries, and only the host of their 
     ],
   })
   t.notOk(`${all.stdout}${dead.stdout}`.includes('token'))
-  t.match(await run('webhooks', 'list', '--workspace', 'nowhere'), { code: 1 })
+  t.match(await run('webhooks list --workspace nowhere'), { code: 1 })
 })
 
 t.test(
@@ -80,12 +60,12 @@ t.test(
     const reported = delivery(workspaceId)
     await outboxed(store, [reported])
     const [id = ''] = await end(FAILED)
-    t.match(await run('webhooks', 'replay', id), { code: 0, stdout: '1 delivery queued again\n' })
+    t.match(await run(`webhooks replay ${id}`), { code: 0, stdout: '1 delivery queued again\n' })
     t.match(await openDeliveries({ store }).claim(input()), [
       { id, body: reported.body, idempotencyKey: reported.idempotencyKey, tries: 0 },
     ])
-    t.match(await run('webhooks', 'replay', id), { code: 1, stderr: /already waiting for its next attempt/ })
-    t.match(await run('webhooks', 'replay', 'nothing'), { code: 1 })
+    t.match(await run(`webhooks replay ${id}`), { code: 1, stderr: /already waiting for its next attempt/ })
+    t.match(await run('webhooks replay nothing'), { code: 1 })
     t.match(await auditOf(store), [
       { operation: 'cli.webhooks-replay', object_id: id, actor: { kind: 'cli' }, before: { state: 'dead' } },
     ])
@@ -98,42 +78,40 @@ t.test('replay --dead takes all dead letters, and no delivery that was made', as
   await end(FAILED)
   await outboxed(store, [delivery(workspaceId)])
   await end({ kind: 'delivered', status: 200 })
-  t.match(await run('webhooks', 'replay', '--dead', '--workspace', 'default', '--json'), {
+  t.match(await run('webhooks replay --dead --workspace default --json'), {
     code: 0,
     stdout: '{"replayed":3}\n',
   })
   t.same(await openDeliveries({ store }).counts(), { waiting: 3, dead: 0 })
-  t.match(await run('webhooks', 'replay', '--dead'), { stdout: '0 deliveries queued again\n' })
+  t.match(await run('webhooks replay --dead'), { stdout: '0 deliveries queued again\n' })
 })
 
 t.test('a replay tries an address again that answered 410', async (t) => {
   const { store, workspaceId, end, run } = await stand(t)
   await outboxed(store, [delivery(workspaceId)])
   const [id = ''] = await end({ kind: 'gone', status: 410 })
-  await run('webhooks', 'replay', id)
+  await run(`webhooks replay ${id}`)
   t.match(await openDeliveries({ store }).claim(input()), [{ id, isDisabled: false }])
 })
 
 t.test('replay takes an id or --dead', async (t) => {
   const { run } = await stand(t)
-  t.equal((await run('webhooks', 'replay')).code, 2)
-  t.equal((await run('webhooks', 'replay', '0190a1b2-c3d4-7e5f-8a6b-7c8d9e0f1a2b', '--dead')).code, 2)
+  t.equal((await run('webhooks replay')).code, 2)
+  t.equal((await run('webhooks replay 0190a1b2-c3d4-7e5f-8a6b-7c8d9e0f1a2b --dead')).code, 2)
 })
 
 t.test(
   'webhooks secret shows the secret, rotates it with an overlap, and both are audited without it',
   async (t) => {
     const { store, run } = await stand(t)
-    const shown = (await run('webhooks', 'secret', 'show', 'default')).stdout.trim()
+    const shown = (await run('webhooks secret show default')).stdout.trim()
     t.match(shown, /^whsec_[A-Za-z0-9+/]{43}=$/)
-    const rotated = (await run('webhooks', 'secret', 'rotate', 'default', '--overlap', '1h')).stdout
-      .trim()
-      .split('\n')
+    const rotated = (await run('webhooks secret rotate default --overlap 1h')).stdout.trim().split('\n')
     t.equal(rotated.length, 2)
     t.match(rotated[1], new RegExp(`^${shown.replace(/[+/]/g, '\\$&')}  until \\d{4}-`))
-    const now = JSON.parse(
-      (await run('webhooks', 'secret', 'rotate', 'default', '--overlap', '0s', '--json')).stdout,
-    ) as { data: readonly { secret: string }[] }
+    const now = JSON.parse((await run('webhooks secret rotate default --overlap 0s --json')).stdout) as {
+      data: readonly { secret: string }[]
+    }
     t.notOk(now.data.some(({ secret }) => rotated[0]?.startsWith(secret)))
     const events = await auditOf(store)
     t.match(events, [
@@ -142,7 +120,7 @@ t.test(
       { operation: 'cli.webhooks-secret-rotate' },
     ])
     t.notOk(JSON.stringify(events).includes(shown.slice(6)))
-    t.equal((await run('webhooks', 'secret', 'rotate', 'default', '--overlap', '721h')).code, 2)
+    t.equal((await run('webhooks secret rotate default --overlap 721h')).code, 2)
   },
 )
 
@@ -162,7 +140,7 @@ t.test('doctor counts dead letters', async (t) => {
   const { store, workspaceId, end, run } = await stand(t)
   await outboxed(store, [delivery(workspaceId)])
   const logged = async (): Promise<unknown> =>
-    (JSON.parse((await run('doctor', '--json')).stdout) as { findings: { check: string }[] }).findings.find(
+    (JSON.parse((await run('doctor --json')).stdout) as { findings: { check: string }[] }).findings.find(
       ({ check }) => check === 'webhooks',
     )
   t.match(await logged(), { level: 'ok', detail: 'webhooks waiting for an attempt: 1; none was given up' })

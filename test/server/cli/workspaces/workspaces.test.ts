@@ -1,39 +1,14 @@
-import t, { type Test } from 'tap'
-import { createOrganization } from '../../../../src/server/store/workspaces/organizations.ts'
+import t from 'tap'
 import { auditOf } from '../../../support/audit/audit.ts'
 import { plantGroup, plantMapping, plantUsers } from '../../../support/scim/directory.ts'
-import { must } from '../../../support/must.ts'
-import { openTestStore } from '../../../support/stores/postgres.ts'
-import { openFolder } from '../../../support/files/storage.ts'
-import { runVerb } from '../../../support/operator/verbs.ts'
+import { openInstallation } from '../../../support/operator/installation.ts'
 
 t.setTimeout(600_000)
 
-async function stand(t: Test) {
-  const store = await openTestStore(t)
-  const { workspace } = must(await createOrganization(store, { name: 'o' }))
-  const settings = { DATABASE_URL: store.options.url, SLUICE_DATA: await openFolder(t) }
-  const run = (...args: readonly string[]) => runVerb(settings, args)
-  const json = async (...args: readonly string[]) =>
-    JSON.parse((await run(...args, '--json')).stdout) as Record<string, unknown>
-  return { store, workspace, run, json }
-}
-
 t.test('workspaces create, get, update and delete: as the API has them, and audited', async (t) => {
-  const { store, run, json } = await stand(t)
+  const { store, run, json } = await openInstallation(t)
   const made = await json(
-    'workspaces',
-    'create',
-    '--name',
-    'Team',
-    '--slug',
-    'team',
-    '--storage-quota',
-    '5',
-    '--vault-writes',
-    'off',
-    '--default-max-output',
-    '16',
+    'workspaces create --name Team --slug team --storage-quota 5 --vault-writes off --default-max-output 16',
   )
   t.match(made, {
     slug: 'team',
@@ -43,7 +18,7 @@ t.test('workspaces create, get, update and delete: as the API has them, and audi
     programme: true,
     organization_id: String,
   })
-  t.match(await run('workspaces', 'get', 'team'), { code: 0, stdout: /^slug +team$/m })
+  t.match(await run('workspaces get team'), { code: 0, stdout: /^slug +team$/m })
   const changes = [
     '--storage-quota',
     'none',
@@ -63,9 +38,9 @@ t.test('workspaces create, get, update and delete: as the API has them, and audi
     default_max_output_tokens: null,
     include_byok_in_budgets: true,
   })
-  t.match(await run('workspaces', 'update', 'team'), { code: 2 })
-  t.match(await json('workspaces', 'delete', 'team'), { id: made['id'], deleted: true })
-  t.match(await run('workspaces', 'delete', 'default', '--confirm-default'), {
+  t.match(await run('workspaces update team'), { code: 2 })
+  t.match(await json('workspaces delete team'), { id: made['id'], deleted: true })
+  t.match(await run('workspaces delete default --confirm-default'), {
     code: 1,
     stderr: /The only workspace/,
   })
@@ -79,15 +54,15 @@ t.test('workspaces create, get, update and delete: as the API has them, and audi
     { operation: 'cli.workspaces-delete', before: { slug: 'team' }, after: null },
   ])
   t.match(
-    await json('audit', 'list', '--workspace', String(made['id'])),
+    await json(`audit list --workspace ${String(made['id'])}`),
     { data: [{ n: 3 }, { n: 2 }, { n: 1 }] },
     'its events stay',
   )
 })
 
 t.test('organizations create is audited in the organization’s own chain, with its workspace', async (t) => {
-  const { store, json } = await stand(t)
-  const { id } = await json('organizations', 'create', '--name', 'Acme')
+  const { store, json } = await openInstallation(t)
+  const { id } = await json('organizations create --name Acme')
   t.match(await auditOf(store), [
     {
       operation: 'cli.organizations-create',
@@ -106,7 +81,7 @@ t.test('organizations create is audited in the organization’s own chain, with 
 })
 
 t.test('members list shows the mapping that makes a user a member', async (t) => {
-  const { store, workspace, run } = await stand(t)
+  const { store, workspace, run } = await openInstallation(t)
   const { organizationId } = workspace
   const [userId] = await plantUsers(store, organizationId, ['ann'])
   const groupId = await plantGroup(store, organizationId, 'g', [String(userId)])
@@ -118,26 +93,26 @@ t.test('members list shows the mapping that makes a user a member', async (t) =>
   })
   await store.sql`
     INSERT INTO member_grants (workspace_id, user_id, source, mapping_id, role) VALUES (${workspace.id}, ${String(userId)}, 'mapping', ${mappingId}, 'admin')`
-  await run('members', 'add', 'default', 'ann')
-  const { stdout } = await run('members', 'list', 'default')
+  await run('members add default ann')
+  const { stdout } = await run('members list default')
   t.match(stdout, `mapping ${mappingId}`)
   t.match(stdout, /ann +admin .*manual.* /)
 })
 
 t.test('members add, list and remove: by user name, whatever its case', async (t) => {
-  const { store, run, json } = await stand(t)
-  const added = await json('members', 'add', 'default', 'Ann@acme.example', '--role', 'admin')
-  t.match(await json('members', 'add', 'default', 'ann@acme.example'), {
+  const { store, run, json } = await openInstallation(t)
+  const added = await json('members add default Ann@acme.example --role admin')
+  t.match(await json('members add default ann@acme.example'), {
     user_id: added['user_id'],
     role: 'member',
   })
-  t.match(await run('members', 'list', 'default'), {
+  t.match(await run('members list default'), {
     code: 0,
     stdout: /USER +ROLE +BY +ID\nAnn@acme.example +member +manual/,
   })
-  t.match(await json('members', 'remove', 'default', String(added['user_id'])), { removed: true })
-  t.match(await json('members', 'list', 'default'), { data: [], total_count: 0 })
-  t.match(await run('members', 'remove', 'default', 'ann@acme.example'), { code: 1, stderr: /no such user/ })
+  t.match(await json(`members remove default ${String(added['user_id'])}`), { removed: true })
+  t.match(await json('members list default'), { data: [], total_count: 0 })
+  t.match(await run('members remove default ann@acme.example'), { code: 1, stderr: /no such user/ })
   t.match(await auditOf(store), [
     { operation: 'cli.members-add', object_kind: 'member', before: null, after: { role: 'admin' } },
     { operation: 'cli.members-add', before: { role: 'admin' }, after: { role: 'member' } },
