@@ -16,7 +16,7 @@ type ListOptions = PlaceOptions & { readonly object?: string }
 
 const LIST = optionsOf(ListAuditQuery, {
   workspace_id: { flags: '--workspace <ref>', about: 'only events of this workspace (id or slug)' },
-  operation: { flags: '--operation <id>', about: 'only events of this operation, such as vault.put_secret' },
+  operation: '--operation <id>',
   actor_id: {
     flags: '--actor <id>',
     about: 'only events caused by this key (name or hash), SCIM token (hash) or operating-system user',

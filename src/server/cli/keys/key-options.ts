@@ -36,10 +36,7 @@ const LIMITS = {
 export const CREATE = optionsOf(CreateKeyBody, {
   name: NAME,
   kind: { flags: '--kind <kind>', about: 'kind of key', isRequired: true },
-  workspace_id: {
-    flags: '--workspace <ref>',
-    about: 'workspace id or slug, for inference keys; default: the default workspace',
-  },
+  workspace_id: '--workspace <ref>',
   intern_id: { flags: '--intern <ref>', about: 'name or id of the intern, for intern keys' },
   expires_at: {
     flags: '--expires <instant>',

@@ -40,20 +40,13 @@ const isoOf = (text: string): string => timeOf(text).toISOString()
 const ASKED = optionsOf(ListRequestsQuery, {
   failed: { flags: '--failed', about: 'only failed calls' },
   left: { flags: '--left', about: 'only calls whose client disconnected before the end of the answer' },
-  key: {
-    flags: '--key <ref>',
-    about: 'only calls of this key (name, hash or hash prefix)',
-    parse: String,
-  },
-  model: { flags: '--model <id>', about: 'only calls of this model' },
-  provider: {
-    flags: '--provider <slug>',
-    about: 'only calls whose answer or last failure came from this provider',
-  },
-  status: { flags: '--status <status>', about: 'only calls with this status, such as 429 or 5xx' },
-  error_type: { flags: '--error <type>', about: 'only calls with this error, such as rate_limited' },
-  operation: { flags: '--operation <id>', about: 'only calls of this operation, such as embeddings.create' },
-  workspace_id: { flags: '--workspace <ref>', about: 'only calls of this workspace (id or slug)' },
+  key: { flags: '--key <ref>', about: 'key name, hash or hash prefix', parse: String },
+  model: '--model <id>',
+  provider: '--provider <slug>',
+  status: '--status <status>',
+  error_type: '--error <type>',
+  operation: '--operation <id>',
+  workspace_id: { flags: '--workspace <ref>', about: 'workspace id or slug' },
   request_id: {
     flags: '--request-id <id>',
     about: 'only the call with this x-request-id; logged about a second after the call ends',
