@@ -114,3 +114,81 @@ t.test('an operation is rate-limited exactly when its row lists 429', async (t) 
     .map(([id]) => id)
   t.same(limited.sort(), listed.sort())
 })
+
+/** Operations by the scopes of which a key needs one; all others need none. */
+const NEEDING_SCOPES = {
+  inference: [
+    'chat.create',
+    'responses.create',
+    'messages.create',
+    'messages.count_tokens',
+    'generations.read',
+    'generations.content',
+    'embeddings.create',
+  ],
+  videos: ['video.create', 'video.list', 'video.get', 'video.get_content', 'video.cancel'],
+  'presets:write': [
+    'presets.designate',
+    'presets.archive',
+    'presets.create_from_responses',
+    'presets.create_from_chat',
+    'presets.create_from_messages',
+  ],
+  'files:write': ['files.upload', 'files.delete', 'containers.promote', 'containers.write_file'],
+  'files:read': [
+    'files.list',
+    'files.get',
+    'files.content',
+    'containers.list_files',
+    'containers.get_file',
+    'containers.file_content',
+  ],
+  'vault:use vault:write': [
+    'vault.list_secrets',
+    'vault.list_intern_secrets',
+    'vault.list_effective_secrets',
+  ],
+  'vault:write': [
+    'vault.put_secret',
+    'vault.delete_secret',
+    'vault.put_intern_secret',
+    'vault.delete_intern_secret',
+    'vault.copy_secrets',
+  ],
+  'vault:use': ['egress.forward'],
+}
+
+t.test('an operation needs the scopes of its subject', async (t) => {
+  const needing: Record<string, string[]> = {}
+  for (const { id, access } of OPERATIONS) {
+    const scopes = (access.keyScopes ?? []).join(' ')
+    if (scopes !== '') (needing[scopes] ??= []).push(id)
+  }
+  t.same(needing, NEEDING_SCOPES)
+})
+
+/** Changes of nothing, and calls whose work is not worth finishing. */
+const ENDED_BY_CLIENT = [
+  'messages.count_tokens',
+  'interns.provision',
+  'interns.suspend',
+  'egress.forward',
+  'scim.search_users',
+  'scim.search_groups',
+  'scim.refuse_me',
+  'scim.refuse_bulk',
+  'scim.refuse_search',
+  'admin.test_webhook',
+]
+
+t.test('a call that changes something outlives its client, and a read does not', async (t) => {
+  const ended = OPERATIONS.filter(({ outlivesClient }) => !outlivesClient)
+  t.same(
+    ended.filter(({ method }) => method !== 'get').map(({ id }) => id),
+    ENDED_BY_CLIENT,
+  )
+  t.same(
+    OPERATIONS.filter(({ method, outlivesClient }) => method === 'get' && outlivesClient),
+    [],
+  )
+})

@@ -12,6 +12,7 @@ import type { KeyRecord } from '../ports/keys/keys.ts'
 import type { Ports } from '../ports/ports.ts'
 import type { ChangedBy } from '../ports/vault/vault.ts'
 import type { RelayedAnswer, RelayedRequest } from '../ports/egress/relay.ts'
+import { defaultsOf, type Defaults } from './defaults.ts'
 import type { TagName } from './tags.ts'
 import type { ModelReply } from '../ports/model-calls.ts'
 import type { TextCaller } from '../ports/inference/inference.ts'
@@ -251,11 +252,15 @@ interface InputShapes {
   readonly hasRest?: true
 }
 
-/** Types `run` by the declared inputs. The caller gives `B`, since a large member may stay bytes. */
+/**
+ * Adds the defaults, and types `run` by the declared inputs. The caller gives `B`, since a large member may
+ * stay bytes.
+ */
 export function defineOperation<const I extends InputShapes, B = undefined>(
-  operation: Omit<Operation<StaticOf<I['params']>, StaticOf<I['query']>, B>, 'input'> & { readonly input: I },
+  operation: Omit<Operation<StaticOf<I['params']>, StaticOf<I['query']>, B>, 'input' | keyof Defaults> &
+    Partial<Pick<Operation, keyof Defaults>> & { readonly input: I },
 ): Operation<StaticOf<I['params']>, StaticOf<I['query']>, B> {
-  return operation
+  return { ...defaultsOf(operation), ...operation }
 }
 
 /** The actor of a change, for the audit log. */

@@ -1,7 +1,6 @@
 import { AuditAnswer, faultsOfInstants, ListAuditQuery } from '../../../schemas/audit/audit.ts'
 import { fail, ok } from '../../../schemas/failures.ts'
 import { AUDIT_PAGE_DEFAULT } from '../../../schemas/audit/audit-limits.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import type { AuditPage, AuditQuery } from '../../ports/audit/audit.ts'
 import { defineOperation, type Success } from '../define.ts'
 import { auditEventText } from './audit-answers.ts'
@@ -16,9 +15,6 @@ export const listAudit = defineOperation({
   description:
     'Each change is one event, written in the same transaction as the change. Refused changes and reads are not recorded, ' +
     "except operators' reads of clips.",
-  access: { keys: ['management'] },
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: false,
   input: { query: ListAuditQuery },
   success: { status: 200, body: AuditAnswer, isList: true },
   statuses: [400, 403, 404, 500],

@@ -4,7 +4,6 @@ import {
   containerFileAnswer,
   ContainerFileParams,
 } from '../../../schemas/files/files.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { defineOperation } from '../define.ts'
 import { CONTAINER_FAILURES, containerPathOf, noteUse } from './container-access.ts'
 
@@ -15,9 +14,6 @@ export const getContainerFile = defineOperation({
   path: '/containers/{container_id}/files/{file_id}',
   tag: 'containers',
   summary: 'Get a container file',
-  access: { keys: ['inference', 'intern'], keyScopes: ['files:read'] },
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: false,
   input: { params: ContainerFileParams },
   success: { status: 200, body: ContainerFileAnswer },
   statuses: [400, 403, 404, 429, 500, 503],

@@ -8,7 +8,6 @@ import {
   ContainerParams,
   ListContainerFilesQuery,
 } from '../../../schemas/files/files.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { defineOperation } from '../define.ts'
 import { CONTAINER_FAILURES, containerOf, noteUse } from './container-access.ts'
 
@@ -19,9 +18,6 @@ export const listContainerFiles = defineOperation({
   path: '/containers/{container_id}/files',
   tag: 'containers',
   summary: 'List the files of a container',
-  access: { keys: ['inference', 'intern'], keyScopes: ['files:read'] },
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: false,
   input: { params: ContainerParams, query: ListContainerFilesQuery },
   success: { status: 200, body: ContainerFileListAnswer, isList: true },
   statuses: [400, 403, 429, 500, 503],

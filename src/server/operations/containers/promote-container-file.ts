@@ -24,8 +24,6 @@ export const promoteContainerFile = defineOperation({
     'Content types that uploads do not accept become `application/octet-stream`. The copy can be downloaded and outlives its container.',
   access: { keys: ['inference', 'intern'], keyScopes: ['files:write'], refusesRegional: true },
   deadlineMs: UPLOAD_DEADLINE_MS,
-  // A client that leaves ends the call, and the call settles after everything is undone.
-  outlivesClient: true,
   idempotent: 'own',
   input: { params: ContainerFileParams, headers: SHAPE_HEADERS },
   success: { status: 200, body: FileAnswer },

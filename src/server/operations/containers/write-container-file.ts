@@ -35,10 +35,7 @@ export const writeContainerFile = defineOperation({
     `${STORAGE_QUOTA_BYTES_DEFAULT / 1_024 / MIB} GiB of the workspace, ` +
     'which must have room for both the old and the new file. ' +
     'Partial uploads (`Content-Range`) and conditions (`If-Match`) are refused.',
-  access: { keys: ['inference', 'intern'], keyScopes: ['files:write'] },
   deadlineMs: UPLOAD_DEADLINE_MS,
-  // A client that leaves ends the call, and the call settles after everything is undone.
-  outlivesClient: true,
   input: { params: ContainerWriteParams, upload: 'raw', hasRest: true },
   success: { status: 200, body: ContainerFileAnswer },
   statuses: [400, 403, 413, 429, 500, 503],

@@ -40,7 +40,6 @@ export const forwardRequest = defineOperation({
     'Redirects are returned, not followed.',
   access: { keys: ['inference', 'intern'], keyScopes: ['vault:use'], header: 'x-sluice-key' },
   deadlineMs: EGRESS_DEADLINE_MS,
-  outlivesClient: false,
   input: { params: Target, headers: ['x-sluice-substitute'], upload: 'whole', hasRest: true },
   success: { status: 200, body: Type.Unknown(), isRelayed: true },
   statuses: [400, 403, 408, 413, 429, 500, 502, 503, 504],

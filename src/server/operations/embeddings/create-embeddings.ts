@@ -39,9 +39,6 @@ export const createEmbeddings = defineOperation<Inputs, EmbeddingsRequest>({
   summary: 'Create embeddings',
   access: { keys: ['inference', 'intern'], keyScopes: ['inference'] },
   deadlineMs: EMBEDDINGS_DEADLINE_MS,
-  // A call that the provider has is charged, so that Sluice waits for its response although the client may
-  // have left. C24.
-  outlivesClient: true,
   input: { headers: ['x-session-id', 'x-sluice-hops'], body: 'embeddings' },
   success: {
     status: 200,

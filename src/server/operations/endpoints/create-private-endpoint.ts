@@ -31,9 +31,7 @@ export const createPrivateEndpoint = defineOperation<Inputs, CreateEndpointBody>
     'With `activate`, a failed validation keeps the draft: the draft is returned in `data` next to `error`, with the ' +
     'findings. Repeating an `Idempotency-Key` with the same fields returns the first endpoint in its current state; ' +
     '`activate` does not count as a field.',
-  access: { keys: ['management'] },
   deadlineMs: PROBING_DEADLINE_MS,
-  outlivesClient: true,
   idempotent: 'own',
   input: { body: 'create_private_endpoint' },
   success: { status: 201, body: EndpointSummaryAnswer },

@@ -1,5 +1,4 @@
 import { ok } from '../../../schemas/failures.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import {
   DeleteEndpointQuery,
   EndpointDeletedAnswer,
@@ -17,9 +16,6 @@ export const deletePrivateEndpoint = defineOperation({
   path: '/private-endpoints/{id}',
   tag: 'private-endpoints',
   summary: 'Delete a private endpoint',
-  access: { keys: ['management'] },
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: true,
   input: { params: EndpointParams, query: DeleteEndpointQuery },
   success: { status: 200, body: EndpointDeletedAnswer },
   statuses: [400, 403, 404, 408, 409, 422, 500, 502],

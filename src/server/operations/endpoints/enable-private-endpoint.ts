@@ -1,5 +1,4 @@
 import { ok } from '../../../schemas/failures.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { EndpointParams, EndpointSummaryAnswer } from '../../../schemas/endpoints/private-endpoints.ts'
 import { defineOperation } from '../define.ts'
 import { actorOf, answer, ENDPOINT_FAILURES, EXAMPLE_PARAMS, refOf, summaryOf } from './endpoint-answers.ts'
@@ -13,9 +12,6 @@ export const enablePrivateEndpoint = defineOperation({
   path: '/private-endpoints/{id}/enable',
   tag: 'private-endpoints',
   summary: 'Enable a private endpoint',
-  access: { keys: ['management'] },
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: true,
   input: { params: EndpointParams },
   success: { status: 200, body: EndpointSummaryAnswer },
   statuses: [403, 404, 409, 500],

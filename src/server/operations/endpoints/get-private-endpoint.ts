@@ -1,5 +1,4 @@
 import { ok } from '../../../schemas/failures.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { EndpointParams, WholeEndpointAnswer } from '../../../schemas/endpoints/private-endpoints.ts'
 import { defineOperation } from '../define.ts'
 import { answer, ENDPOINT_FAILURES, EXAMPLE_PARAMS, refOf, wholeOf } from './endpoint-answers.ts'
@@ -11,9 +10,6 @@ export const getPrivateEndpoint = defineOperation({
   path: '/private-endpoints/{id}',
   tag: 'private-endpoints',
   summary: 'Get a private endpoint',
-  access: { keys: ['management'] },
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: false,
   input: { params: EndpointParams },
   success: { status: 200, body: WholeEndpointAnswer },
   statuses: [403, 404, 408, 500],

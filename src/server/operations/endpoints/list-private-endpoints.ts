@@ -1,5 +1,4 @@
 import { ok } from '../../../schemas/failures.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { EndpointListAnswer } from '../../../schemas/endpoints/private-endpoints.ts'
 import { defineOperation } from '../define.ts'
 import { answer, summaryOf } from './endpoint-answers.ts'
@@ -11,9 +10,6 @@ export const listPrivateEndpoints = defineOperation({
   path: '/private-endpoints',
   tag: 'private-endpoints',
   summary: 'List private endpoints',
-  access: { keys: ['management'] },
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: false,
   input: {},
   success: { status: 200, body: EndpointListAnswer, isList: true },
   statuses: [403, 408, 500],

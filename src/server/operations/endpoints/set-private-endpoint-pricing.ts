@@ -1,5 +1,4 @@
 import { ok } from '../../../schemas/failures.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import {
   EndpointParams,
   WholeEndpointAnswer,
@@ -23,9 +22,6 @@ export const setPrivateEndpointPricing = defineOperation<Inputs, SetEndpointPric
   path: '/private-endpoints/{id}/pricing',
   tag: 'private-endpoints',
   summary: 'Set the prices of a private endpoint',
-  access: { keys: ['management'] },
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: true,
   input: { params: EndpointParams, body: 'set_private_endpoint_pricing' },
   success: { status: 200, body: WholeEndpointAnswer },
   statuses: [400, 403, 404, 500],

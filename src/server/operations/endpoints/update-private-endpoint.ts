@@ -1,5 +1,4 @@
 import { ok, type Outcome } from '../../../schemas/failures.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import {
   EndpointParams,
   WholeEndpointAnswer,
@@ -26,9 +25,6 @@ export const updatePrivateEndpoint = defineOperation<Inputs, UpdateEndpointBody>
   tag: 'private-endpoints',
   summary: 'Update a draft',
   description: 'Absent members keep their values. Any change invalidates an earlier validation.',
-  access: { keys: ['management'] },
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: true,
   input: { params: EndpointParams, body: 'update_private_endpoint' },
   success: { status: 200, body: WholeEndpointAnswer },
   statuses: [400, 403, 404, 408, 409, 422, 500],

@@ -27,9 +27,7 @@ export const validatePrivateEndpoint = defineOperation<Inputs, ValidateEndpointB
     'Sends a minimal request to each API: embeddings, or a stream of 16 tokens. Failed checks are part of a normal ' +
     'answer; checks without a result are left out. A successful validation assigns the endpoint to the workspace and ' +
     'expires after a day.',
-  access: { keys: ['management'] },
   deadlineMs: PROBING_DEADLINE_MS,
-  outlivesClient: true,
   input: { params: EndpointParams, body: 'validate_private_endpoint' },
   success: { status: 200, body: EndpointValidationAnswer },
   statuses: [400, 403, 404, 408, 409, 422, 500, 502],

@@ -7,7 +7,6 @@ import {
   SHAPE_HEADERS,
   shapeOf,
 } from '../../../schemas/files/files.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { defineOperation } from '../define.ts'
 import { HOST_FAILURES, hostOf } from './hosts.ts'
 
@@ -20,9 +19,6 @@ export const getFile = defineOperation({
   path: '/files/{file_id}',
   tag: 'files',
   summary: 'Get a file',
-  access: { keys: ['inference', 'intern'], keyScopes: ['files:read'], refusesRegional: true },
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: false,
   input: { params: FileParams, query: FileScopeQuery, headers: SHAPE_HEADERS },
   success: { status: 200, body: FileAnswer },
   statuses: [403, 404, 429, 500, 502, 503],

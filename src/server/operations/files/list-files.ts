@@ -11,7 +11,6 @@ import {
   shapeOf,
   type FileShape,
 } from '../../../schemas/files/files.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import type { HostedPage } from '../../ports/files/file-hosts.ts'
 import { defineOperation } from '../define.ts'
 import { HOST_FAILURES, hostOf } from './hosts.ts'
@@ -25,9 +24,6 @@ export const listFiles = defineOperation({
   path: '/files',
   tag: 'files',
   summary: 'List files',
-  access: { keys: ['inference', 'intern'], keyScopes: ['files:read'], refusesRegional: true },
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: false,
   input: { query: ListFilesQuery, headers: SHAPE_HEADERS },
   success: { status: 200, body: FileListAnswer, isList: true },
   statuses: [400, 403, 429, 500, 502, 503],

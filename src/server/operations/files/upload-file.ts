@@ -34,10 +34,7 @@ export const uploadFile = defineOperation({
     `A workspace can store ${STORAGE_QUOTA_BYTES_DEFAULT / 1_024 / MIB} GiB of files; ` +
     `each file counts as at least ${COUNTED_BYTES_MIN / KIB} KiB. Filename: ${FILENAME_RULES}. ` +
     'Uploaded files cannot be downloaded again; promoted container files can.',
-  access: { keys: ['inference', 'intern'], keyScopes: ['files:write'], refusesRegional: true },
   deadlineMs: UPLOAD_DEADLINE_MS,
-  // A client that leaves ends the call (C24), and the call settles after everything is undone.
-  outlivesClient: true,
   idempotent: 'own',
   input: { query: FileScopeQuery, headers: SHAPE_HEADERS, upload: 'form' },
   success: { status: 200, body: FileAnswer },

@@ -38,10 +38,7 @@ export const createChat = defineOperation<Inputs, TextRequest>({
   description:
     'With `stream: true`, the answer is sent as server-sent events, with usage and cost at the end. A stream without ' +
     '`[DONE]` is incomplete: its last event holds the error, and the connection closes without the final chunk.',
-  access: { keys: ['inference', 'intern'], keyScopes: ['inference'] },
   deadlineMs: INFERENCE_DEADLINE_MS,
-  // What was delivered is charged, also to a caller who left.
-  outlivesClient: true,
   input: { headers: TEXT_HEADERS, body: 'chat' },
   success: {
     status: 200,

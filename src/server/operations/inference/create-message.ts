@@ -45,8 +45,6 @@ export const createMessage = defineOperation<Inputs, TextRequest>({
     'final chunk.',
   access: { keys: ['inference', 'intern'], keyScopes: ['inference'], takesAnthropicKey: true },
   deadlineMs: INFERENCE_DEADLINE_MS,
-  // What was delivered is charged, also to a caller who left.
-  outlivesClient: true,
   input: {
     headers: [...TEXT_HEADERS, 'anthropic-version', 'anthropic-beta'],
     body: 'messages',

@@ -38,10 +38,7 @@ export const createResponse = defineOperation<Inputs, TextRequest>({
     'With `stream: true`, the answer is sent as server-sent events, with usage and cost in the last event. A stream ' +
     'without `response.completed`, `.incomplete` or `.failed` is incomplete: its last event is `error`, and the ' +
     "connection closes without the final chunk. With the operator's provider key, nothing is stored.",
-  access: { keys: ['inference', 'intern'], keyScopes: ['inference'] },
   deadlineMs: INFERENCE_DEADLINE_MS,
-  // What was delivered is charged, also to a caller who left.
-  outlivesClient: true,
   input: { headers: TEXT_HEADERS, body: 'responses' },
   success: {
     status: 200,

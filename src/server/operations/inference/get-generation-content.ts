@@ -1,8 +1,7 @@
 import { fail } from '../../../schemas/failures.ts'
 import { GenerationQuery } from '../../../schemas/inference/generations.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { defineOperation } from '../define.ts'
-import { EXAMPLE_GENERATION, GENERATION_KEYS, GENERATION_STATUSES } from './get-generation.ts'
+import { EXAMPLE_GENERATION, GENERATION_STATUSES } from './get-generation.ts'
 
 /** Refused: prompts and answers are kept nowhere. Source: D33, D37. */
 export const getGenerationContent = defineOperation({
@@ -11,9 +10,6 @@ export const getGenerationContent = defineOperation({
   path: '/generation/content',
   tag: 'inference',
   summary: 'Prompt and answer of a call: not stored',
-  access: GENERATION_KEYS,
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: false,
   input: { query: GenerationQuery },
   success: { status: 404, body: null },
   statuses: GENERATION_STATUSES,

@@ -4,17 +4,10 @@ import {
   GenerationQuery,
   type GenerationRecord,
 } from '../../../schemas/inference/generations.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { writtenPrice } from '../../../schemas/money/read-prices.ts'
 import { inputTokens, outputTokens, usdOfNano } from '../../../schemas/money/costs.ts'
 import type { Generation } from '../../ports/inference/generations.ts'
-import { defineOperation, type OperationAccess } from '../define.ts'
-
-/** Keys of a workspace read its records, management keys those of their organization. D2. */
-export const GENERATION_KEYS: OperationAccess = {
-  keys: ['inference', 'intern', 'management'],
-  keyScopes: ['inference'],
-}
+import { defineOperation } from '../define.ts'
 
 /** D3; 400 for a query without an id. */
 export const GENERATION_STATUSES = [400, 402, 403, 404, 429, 500] as const
@@ -31,9 +24,6 @@ export const getGeneration = defineOperation({
   description:
     'Tokens, cost and times of a call to a text model, including calls that failed or were abandoned. The record is ' +
     'available two seconds after the call ends. The record does not contain the prompt or the answer.',
-  access: GENERATION_KEYS,
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: false,
   input: { query: GenerationQuery },
   success: { status: 200, body: GenerationAnswer },
   statuses: GENERATION_STATUSES,

@@ -2,7 +2,6 @@ import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import type { ApiKeyKind } from '../../../schemas/keys/api-keys.ts'
 import { NewKeyAnswer, type CreateKeyBody } from '../../../schemas/keys/keys.ts'
 import { callLimitsIn } from '../../../schemas/limits/model-calls.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import type { NewApiKey } from '../../ports/keys/api-keys.ts'
 import { defineOperation, ownWorkspaceOf } from '../define.ts'
 import {
@@ -30,9 +29,6 @@ export const createKey = defineOperation<Inputs, CreateKeyBody>({
   tag: 'keys',
   summary: 'Create an API key',
   description: 'The key is returned only in this response, so the `Idempotency-Key` header is not accepted.',
-  access: { keys: ['management'] },
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: true,
   idempotent: 'refused',
   input: { body: 'create_key' },
   success: { status: 201, body: NewKeyAnswer, headers: REMARK_HEADERS },

@@ -1,6 +1,5 @@
 import { ok } from '../../../schemas/failures.ts'
 import { KeyDeletedAnswer, KeyParams } from '../../../schemas/keys/keys.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { defineOperation } from '../define.ts'
 import { actorOf, EXAMPLE_HASH, KEY_FAILURES, KEY_STATUSES_LISTED, refOf } from './key-answers.ts'
 
@@ -16,9 +15,6 @@ export const deleteKey = defineOperation({
   description:
     'Calls with the key are refused at once, even if the key deletes itself. ' +
     'The usage of the key stays on record; another key of the same rotation is not affected.',
-  access: { keys: ['management'] },
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: true,
   input: { params: KeyParams },
   success: { status: 200, body: KeyDeletedAnswer },
   statuses: KEY_STATUSES_LISTED,

@@ -1,6 +1,5 @@
 import { fail, ok } from '../../../schemas/failures.ts'
 import { CurrentKeyAnswer } from '../../../schemas/keys/keys.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { defineOperation } from '../define.ts'
 import { currentKeyAnswer, KEY_FAILURES } from './key-answers.ts'
 
@@ -12,8 +11,6 @@ export const getCurrentKey = defineOperation({
   tag: 'keys',
   summary: 'Get the current API key',
   access: { keys: ['inference', 'management', 'intern'], keyScopes: [] },
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: false,
   input: {},
   success: { status: 200, body: CurrentKeyAnswer },
   statuses: [500],

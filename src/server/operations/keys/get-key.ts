@@ -1,6 +1,5 @@
 import { ok } from '../../../schemas/failures.ts'
 import { KeyAnswer, KeyParams } from '../../../schemas/keys/keys.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { defineOperation } from '../define.ts'
 import { EXAMPLE_HASH, KEY_FAILURES, KEY_STATUSES_LISTED, keyAnswer, refOf } from './key-answers.ts'
 
@@ -11,9 +10,6 @@ export const getKey = defineOperation({
   path: '/keys/{hash}',
   tag: 'keys',
   summary: 'Get an API key',
-  access: { keys: ['management'] },
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: false,
   input: { params: KeyParams },
   success: { status: 200, body: KeyAnswer },
   statuses: KEY_STATUSES_LISTED,

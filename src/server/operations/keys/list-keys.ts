@@ -1,7 +1,6 @@
 import { cutPage } from '../../../schemas/lists/cut-page.ts'
 import { ok } from '../../../schemas/failures.ts'
 import { KeyListAnswer, ListKeysQuery } from '../../../schemas/keys/keys.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { KEYS_PAGE } from '../../../schemas/keys/key-limits.ts'
 import { defineOperation } from '../define.ts'
 import { KEY_FAILURES, keyAnswer } from './key-answers.ts'
@@ -14,9 +13,6 @@ export const listKeys = defineOperation({
   tag: 'keys',
   summary: 'List API keys',
   description: `Lists the keys of one workspace or of all, newest first, ${KEYS_PAGE} per page. The keys themselves are never listed.`,
-  access: { keys: ['management'] },
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: false,
   input: { query: ListKeysQuery },
   success: { status: 200, body: KeyListAnswer, isList: true },
   statuses: [400, 429, 500],

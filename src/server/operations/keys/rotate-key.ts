@@ -1,6 +1,5 @@
 import { ok, type Outcome } from '../../../schemas/failures.ts'
 import { KeyParams, RotatedKeyAnswer, type RotateKeyBody } from '../../../schemas/keys/keys.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { KEY_OVERLAP_S_DEFAULT } from '../../../schemas/keys/key-limits.ts'
 import type { Rotation } from '../../ports/keys/api-keys.ts'
 import { defineOperation } from '../define.ts'
@@ -32,9 +31,6 @@ export const rotateKey = defineOperation<Inputs, RotateKeyBody>({
     'The new key takes over all settings, the usage and the limit of the old key. The old key works until the ' +
     'overlap ends, or until it expires. The new key is returned only in this response, so the `Idempotency-Key` header ' +
     'is not accepted.',
-  access: { keys: ['management'] },
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: true,
   idempotent: 'refused',
   input: { params: KeyParams, body: 'rotate_key' },
   success: { status: 200, body: RotatedKeyAnswer },

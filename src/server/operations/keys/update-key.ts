@@ -2,7 +2,6 @@ import type { Static } from 'typebox'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { callLimitsIn } from '../../../schemas/limits/model-calls.ts'
 import { KeyAnswer, KeyParams, type UpdateKeyBody } from '../../../schemas/keys/keys.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import type { KeyChanges } from '../../ports/keys/api-keys.ts'
 import type { Ports } from '../../ports/ports.ts'
 import { defineOperation, type Call } from '../define.ts'
@@ -34,9 +33,6 @@ export const updateKey = defineOperation<Inputs, UpdateKeyBody>({
   summary: 'Update an API key',
   description:
     'Absent members keep their values; null removes a value. During a rotation, both keys share one limit, and a change applies to both.',
-  access: { keys: ['management'] },
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: true,
   input: { params: KeyParams, body: 'update_key' },
   success: { status: 200, body: KeyAnswer, headers: REMARK_HEADERS },
   statuses: [...KEY_STATUSES_LISTED, 400],

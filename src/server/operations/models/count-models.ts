@@ -1,5 +1,4 @@
 import { ok } from '../../../schemas/failures.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { CountModelsQuery, ModelCountAnswer } from '../../../schemas/models/models.ts'
 import { defineOperation } from '../define.ts'
 import { filterOf } from './model-query.ts'
@@ -12,9 +11,6 @@ export const countModels = defineOperation({
   path: '/models/count',
   tag: 'models',
   summary: 'Count models',
-  access: { keys: ['inference', 'management', 'intern'], keyScopes: [] },
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: false,
   input: { query: CountModelsQuery },
   success: { status: 200, body: ModelCountAnswer },
   statuses: [400, 403, 500],

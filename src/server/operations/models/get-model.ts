@@ -1,4 +1,3 @@
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { ModelAnswer, ModelParams } from '../../../schemas/models/models.ts'
 import { defineOperation } from '../define.ts'
 import { readModel } from './model-query.ts'
@@ -10,9 +9,6 @@ export const getModel = defineOperation({
   path: '/model/{author}/{slug}',
   tag: 'models',
   summary: 'Get a model',
-  access: { keys: ['inference', 'management', 'intern'], keyScopes: [] },
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: false,
   input: { params: ModelParams },
   success: { status: 200, body: ModelAnswer },
   statuses: [403, 404, 500],

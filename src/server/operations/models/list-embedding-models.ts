@@ -1,4 +1,3 @@
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { ModelListAnswer, PageQuery } from '../../../schemas/models/models.ts'
 import { defineOperation } from '../define.ts'
 import { pageOf } from './model-query.ts'
@@ -11,9 +10,6 @@ export const listEmbeddingModels = defineOperation({
   path: '/embeddings/models',
   tag: 'models',
   summary: 'List embedding models',
-  access: { keys: ['inference', 'management', 'intern'], keyScopes: [] },
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: false,
   input: { query: PageQuery },
   success: { status: 200, body: ModelListAnswer, isList: true },
   statuses: [400, 500],

@@ -1,4 +1,3 @@
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { ModelEndpointsAnswer, ModelParams } from '../../../schemas/models/models.ts'
 import { defineOperation } from '../define.ts'
 import { readModel } from './model-query.ts'
@@ -10,9 +9,6 @@ export const listModelEndpoints = defineOperation({
   path: '/models/{author}/{slug}/endpoints',
   tag: 'models',
   summary: 'List the endpoints of a model',
-  access: { keys: ['inference', 'management', 'intern'], keyScopes: [] },
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: false,
   input: { params: ModelParams },
   success: { status: 200, body: ModelEndpointsAnswer, isList: true },
   statuses: [403, 404, 500],

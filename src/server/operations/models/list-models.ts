@@ -1,4 +1,3 @@
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { ListModelsQuery, ModelListAnswer } from '../../../schemas/models/models.ts'
 import { defineOperation } from '../define.ts'
 import { filterOf, pageOf } from './model-query.ts'
@@ -11,9 +10,6 @@ export const listModels = defineOperation({
   path: '/models',
   tag: 'models',
   summary: 'List models',
-  access: { keys: ['inference', 'management', 'intern'], keyScopes: [] },
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: false,
   input: { query: ListModelsQuery },
   success: { status: 200, body: ModelListAnswer, isList: true },
   statuses: [400, 403, 500],

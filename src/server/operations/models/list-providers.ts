@@ -1,5 +1,4 @@
 import { ok } from '../../../schemas/failures.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { ProviderListAnswer, type ProviderShape } from '../../../schemas/models/providers.ts'
 import type { Provider } from '../../ports/models/models.ts'
 import { defineOperation } from '../define.ts'
@@ -12,9 +11,6 @@ export const listProviders = defineOperation({
   tag: 'models',
   summary: 'List providers',
   description: 'Providers in catalogue order, including those without a key on this node.',
-  access: { keys: ['inference', 'management', 'intern'], keyScopes: [] },
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: false,
   input: {},
   success: { status: 200, body: ProviderListAnswer, isList: true },
   statuses: [500],

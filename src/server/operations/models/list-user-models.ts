@@ -1,4 +1,3 @@
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { ModelListAnswer, UserModelsQuery } from '../../../schemas/models/models.ts'
 import { defineOperation } from '../define.ts'
 import { filterOf, pageOf } from './model-query.ts'
@@ -15,9 +14,6 @@ export const listUserModels = defineOperation({
   path: '/models/user',
   tag: 'models',
   summary: 'List the models that the caller may use',
-  access: { keys: ['inference', 'management', 'intern'], keyScopes: [] },
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: false,
   input: { query: UserModelsQuery },
   success: { status: 200, body: ModelListAnswer, isList: true },
   statuses: [403, 404, 500],

@@ -1,5 +1,4 @@
 import { ok } from '../../../schemas/failures.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { ZdrEndpointsAnswer } from '../../../schemas/models/models.ts'
 import type { ResolvedModel } from '../../ports/models/models.ts'
 import { defineOperation } from '../define.ts'
@@ -15,9 +14,6 @@ export const listZdrEndpoints = defineOperation({
   summary: 'List endpoints with zero data retention',
   description:
     "Endpoints that declare zero data retention: the workspace's private endpoints first, then the catalogue's endpoints.",
-  access: { keys: ['inference', 'management', 'intern'], keyScopes: [] },
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: false,
   input: {},
   success: { status: 200, body: ZdrEndpointsAnswer, isList: true },
   statuses: [403, 500],

@@ -1,4 +1,3 @@
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { BareModel, ModelParams } from '../../../schemas/models/models.ts'
 import { defineOperation } from '../define.ts'
 import { readModel } from './model-query.ts'
@@ -13,9 +12,6 @@ export const retrieveModelByAuthor = defineOperation({
   path: '/models/{author}/{slug}',
   tag: 'models',
   summary: "Get a model in OpenAI's format, with a plain slash in its id",
-  access: { keys: ['inference', 'management', 'intern'], keyScopes: [] },
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: false,
   input: { params: ModelParams },
   success: { status: 200, body: BareModel },
   statuses: [403, 404, 500],

@@ -1,4 +1,3 @@
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { BareModel, BareModelParams } from '../../../schemas/models/models.ts'
 import { defineOperation } from '../define.ts'
 import { readModel } from './model-query.ts'
@@ -13,9 +12,6 @@ export const retrieveModel = defineOperation({
   path: '/models/{model}',
   tag: 'models',
   summary: "Get a model in OpenAI's format",
-  access: { keys: ['inference', 'management', 'intern'], keyScopes: [] },
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: false,
   input: { params: BareModelParams },
   success: { status: 200, body: BareModel },
   statuses: [403, 404, 500],

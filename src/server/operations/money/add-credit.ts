@@ -1,7 +1,6 @@
 import { OrganizationQuery } from '../../../schemas/operator/caps.ts'
 import { CreditAddedAnswer, type CreditBody } from '../../../schemas/money/credits.ts'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { changedBy, defineOperation } from '../define.ts'
 import { namedOrganization } from '../named-organization.ts'
 import { creditTotals } from './credit-answers.ts'
@@ -24,9 +23,6 @@ export const addCredit = defineOperation<Inputs, CreditBody>({
   description:
     'Credit is unlimited until the first top-up. Earlier spending becomes part of `total_credits`, so the whole ' +
     "top-up can be spent. Only keys of the operator's organization may add credit.",
-  access: { keys: ['management'] },
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: true,
   idempotent: true,
   input: { query: OrganizationQuery, body: 'credit' },
   success: { status: 200, body: CreditAddedAnswer },

@@ -1,6 +1,5 @@
 import { BudgetDeletedAnswer, BudgetParams } from '../../../schemas/money/budgets.ts'
 import { ok } from '../../../schemas/failures.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { changedBy, defineOperation } from '../define.ts'
 import { BUDGET_EXAMPLE, BUDGET_FAILURES, budgetRefOf } from './budget-answers.ts'
 
@@ -14,9 +13,6 @@ export const deleteBudget = defineOperation({
   tag: 'budgets',
   summary: 'Delete a budget',
   description: 'A new budget on this interval includes the spending of the current window.',
-  access: { keys: ['management'] },
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: true,
   input: { params: BudgetParams },
   success: { status: 200, body: BudgetDeletedAnswer },
   statuses: [400, 404, 500],

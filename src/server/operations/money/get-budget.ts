@@ -1,6 +1,5 @@
 import { BudgetAnswer, BudgetParams } from '../../../schemas/money/budgets.ts'
 import { ok } from '../../../schemas/failures.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { defineOperation } from '../define.ts'
 import { BUDGET_EXAMPLE, BUDGET_FAILURES, budgetAnswer, budgetRefOf } from './budget-answers.ts'
 
@@ -11,9 +10,6 @@ export const getBudget = defineOperation({
   path: '/workspaces/{workspace_ref}/budgets/{interval}',
   tag: 'budgets',
   summary: 'Get a budget',
-  access: { keys: ['management'] },
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: false,
   input: { params: BudgetParams },
   success: { status: 200, body: BudgetAnswer },
   statuses: [400, 404, 500],

@@ -1,7 +1,6 @@
 import { OrganizationQuery } from '../../../schemas/operator/caps.ts'
 import { CreditsAnswer } from '../../../schemas/money/credits.ts'
 import { ok } from '../../../schemas/failures.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { defineOperation } from '../define.ts'
 import { readableOf } from '../named-organization.ts'
 import { creditTotals } from './credit-answers.ts'
@@ -14,9 +13,6 @@ export const getCredits = defineOperation({
   tag: 'credits',
   summary: "Get the organization's credit and spend",
   description: "Keys of the operator's organization may name another organization.",
-  access: { keys: ['management'] },
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: false,
   input: { query: OrganizationQuery },
   success: { status: 200, body: CreditsAnswer },
   statuses: [400, 403, 500],

@@ -5,7 +5,6 @@ import {
   type ActivityRow as ActivityWire,
 } from '../../../schemas/money/activity.ts'
 import { fail, ok } from '../../../schemas/failures.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { ACTIVITY_PAGE_DEFAULT } from '../../../schemas/money/money-limits.ts'
 import type { ActivityRow } from '../../ports/money/activity.ts'
 import { defineOperation } from '../define.ts'
@@ -21,9 +20,6 @@ export const listActivity = defineOperation({
   description:
     'One row for each day, workspace, key and model with calls. Days are the UTC days of the charged budget windows. ' +
     "Rows are grouped by key; OpenRouter's rows are grouped by provider, endpoint or token type.",
-  access: { keys: ['management'] },
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: false,
   input: { query: ListActivityQuery },
   success: { status: 200, body: ActivityAnswer, isList: true },
   statuses: [400, 403, 404, 500],

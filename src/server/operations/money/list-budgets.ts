@@ -1,6 +1,5 @@
 import { BudgetListAnswer, BudgetsParams } from '../../../schemas/money/budgets.ts'
 import { ok } from '../../../schemas/failures.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { defineOperation } from '../define.ts'
 import { BUDGET_FAILURES, budgetWire } from './budget-answers.ts'
 
@@ -11,9 +10,6 @@ export const listBudgets = defineOperation({
   path: '/workspaces/{workspace_ref}/budgets',
   tag: 'budgets',
   summary: 'List the budgets of a workspace',
-  access: { keys: ['management'] },
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: false,
   input: { params: BudgetsParams },
   success: { status: 200, body: BudgetListAnswer, isList: true },
   statuses: [404, 500],

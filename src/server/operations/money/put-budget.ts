@@ -1,6 +1,5 @@
 import { BudgetAnswer, BudgetParams, type BudgetBody } from '../../../schemas/money/budgets.ts'
 import { fail, ok } from '../../../schemas/failures.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { changedBy, defineOperation } from '../define.ts'
 import { BUDGET_EXAMPLE, BUDGET_FAILURES, budgetAnswer, budgetRefOf } from './budget-answers.ts'
 import { nanoOfUsd } from '../../../schemas/money/costs.ts'
@@ -23,9 +22,6 @@ export const putBudget = defineOperation<Inputs, BudgetBody>({
     'Budgets of a workspace must decrease: lifetime > monthly > weekly > daily. Spend since the start of the period ' +
     'counts. A limit below the amount already spent or reserved stops new reservations at once and is `pending` ' +
     'until the reserved amounts are released.',
-  access: { keys: ['management'] },
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: true,
   input: { params: BudgetParams, body: 'budget' },
   success: { status: 200, body: BudgetAnswer },
   statuses: [400, 404, 500],

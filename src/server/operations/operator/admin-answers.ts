@@ -14,11 +14,8 @@ import type {
   StorageRecord,
 } from '../../ports/operator/admin.ts'
 import type { PageInput } from '../../ports/workspaces/workspaces.ts'
-import { changedBy, type Call, type OperationAccess } from '../define.ts'
+import { changedBy, type Call } from '../define.ts'
 import { usdOfNano } from '../../../schemas/money/costs.ts'
-
-/** Operators call with a management key of their organization. C4. */
-export const ADMIN_KEYS: OperationAccess = { keys: ['management'] }
 
 export const EXAMPLE_JOB = 'vid_019a5b0c4e21b1c2d3e4f5a6b7c8d9e0'
 export const EXAMPLE_DELIVERY = '0190a1b2-c3d4-7e5f-8a6b-7c8d9e0f1a2b'

@@ -1,6 +1,5 @@
 import { CapsAnswer, OrganizationQuery } from '../../../schemas/operator/caps.ts'
 import { ok } from '../../../schemas/failures.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { defineOperation } from '../define.ts'
 import { readableOf } from '../named-organization.ts'
 import { CAPS_STATUSES, capsAnswer } from './caps-answers.ts'
@@ -12,9 +11,6 @@ export const getCaps = defineOperation({
   path: '/caps',
   tag: 'workspaces',
   summary: 'Get the caps of an organization',
-  access: { keys: ['management'] },
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: false,
   input: { query: OrganizationQuery },
   success: { status: 200, body: CapsAnswer },
   statuses: CAPS_STATUSES,

@@ -1,9 +1,7 @@
 import { fail, ok } from '../../../schemas/failures.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { GetHistoryQuery, HistoryAnswer } from '../../../schemas/operator/history.ts'
 import { historyInput } from '../../../schemas/operator/history-range.ts'
 import { defineOperation } from '../define.ts'
-import { ADMIN_KEYS } from './admin-answers.ts'
 
 /** Reads what the node did, as lines over time. Source: an extension of Sluice; C4. */
 export const getAdminHistory = defineOperation({
@@ -15,9 +13,6 @@ export const getAdminHistory = defineOperation({
   description:
     "For management keys of the operator's organization only. Data per second (one hour) and per minute (one day) covers " +
     'only the responding node; data per hour (one month) covers all nodes. Quantiles come from merged histograms.',
-  access: ADMIN_KEYS,
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: false,
   input: { query: GetHistoryQuery },
   success: { status: 200, body: HistoryAnswer },
   statuses: [400, 403, 500],

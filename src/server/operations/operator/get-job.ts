@@ -1,8 +1,7 @@
 import { AdminJobAnswer, AdminJobParams } from '../../../schemas/operator/admin.ts'
 import { ok } from '../../../schemas/failures.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { defineOperation } from '../define.ts'
-import { ADMIN_KEYS, EXAMPLE_JOB, jobDetailsWire } from './admin-answers.ts'
+import { EXAMPLE_JOB, jobDetailsWire } from './admin-answers.ts'
 
 /** Reads all recorded steps of a video job. Source: an extension of Sluice; C4. */
 export const getAdminJob = defineOperation({
@@ -13,9 +12,6 @@ export const getAdminJob = defineOperation({
   summary: 'Get the details of a video job',
   description:
     "The job's steps, provider id, runner, clips and webhook deliveries; never its prompt, a body or a callback URL.",
-  access: ADMIN_KEYS,
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: false,
   input: { params: AdminJobParams },
   success: { status: 200, body: AdminJobAnswer },
   statuses: [403, 404, 500],

@@ -1,8 +1,6 @@
 import { AdminSessionAnswer } from '../../../schemas/operator/admin.ts'
 import { fail, ok } from '../../../schemas/failures.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { defineOperation } from '../define.ts'
-import { ADMIN_KEYS } from './admin-answers.ts'
 
 /** Shows a management key of the operating organization its own identity. Source: an extension of Sluice; C4. */
 export const getAdminSession = defineOperation({
@@ -13,9 +11,6 @@ export const getAdminSession = defineOperation({
   summary: 'Get the operator session',
   description:
     "For management keys of the operator's organization only. The dashboard uses this operation to decide who may see the node.",
-  access: ADMIN_KEYS,
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: false,
   input: {},
   success: { status: 200, body: AdminSessionAnswer },
   statuses: [403, 500],

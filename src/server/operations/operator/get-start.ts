@@ -1,13 +1,11 @@
 import { API_PREFIX } from '../../../schemas/api-prefix.ts'
 import { ok } from '../../../schemas/failures.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { ACTIVITY_DAYS_MAX } from '../../../schemas/money/money-limits.ts'
 import { StartAnswer, type StartProvider } from '../../../schemas/operator/start.ts'
 import { providerKeyHost, providerKeyName, variablesOf } from '../../../schemas/workspaces/provider-keys.ts'
 import type { Provider, ResolvedModel } from '../../ports/models/models.ts'
 import type { Ports } from '../../ports/ports.ts'
 import { defineOperation } from '../define.ts'
-import { ADMIN_KEYS } from './admin-answers.ts'
 
 const DAY_MS = 86_400_000
 
@@ -21,9 +19,6 @@ export const getAdminStart = defineOperation({
   description:
     'Lists the providers with the variables and secrets for their keys, and whether a model has ever been called. For ' +
     "management keys of the operator's organization only.",
-  access: ADMIN_KEYS,
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: false,
   input: {},
   success: { status: 200, body: StartAnswer },
   statuses: [403, 500],

@@ -1,8 +1,7 @@
 import { AdminStorageAnswer, ListAdminStorageQuery } from '../../../schemas/operator/admin.ts'
 import { ok } from '../../../schemas/failures.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { defineOperation } from '../define.ts'
-import { ADMIN_KEYS, pageOf, storageWire } from './admin-answers.ts'
+import { pageOf, storageWire } from './admin-answers.ts'
 
 /**
  * Reads the stored bytes and the quota of each workspace, and the result of the last sweep. Source: our
@@ -17,9 +16,6 @@ export const getAdminStorage = defineOperation({
   description:
     'Counts up to 100,000 files per workspace. These reads and request log searches run one at a time per organization; ' +
     'if too many are waiting, the call returns 503 `busy` with `Retry-After`.',
-  access: ADMIN_KEYS,
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: false,
   input: { query: ListAdminStorageQuery },
   success: { status: 200, body: AdminStorageAnswer },
   statuses: [400, 403, 500, 503],

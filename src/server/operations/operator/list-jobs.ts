@@ -2,9 +2,8 @@ import { AdminJobListAnswer, ListAdminJobsQuery } from '../../../schemas/operato
 import { ADMIN_LISTED_MAX } from '../../../schemas/operator/admin-limits.ts'
 import { offsetPage } from '../../../schemas/lists/cut-page.ts'
 import { ok } from '../../../schemas/failures.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { defineOperation } from '../define.ts'
-import { ADMIN_KEYS, jobWire, pageOf } from './admin-answers.ts'
+import { jobWire, pageOf } from './admin-answers.ts'
 import { readableCount } from '../../../schemas/values/readable.ts'
 
 /** Lists the video jobs of the organization, newest first. Source: an extension of Sluice; C4. */
@@ -18,9 +17,6 @@ export const listAdminJobs = defineOperation({
     `Newest first, without prompts. The answer covers at most the ${readableCount(ADMIN_LISTED_MAX)} newest jobs with the given status. ` +
     'Without a status, or with `completed`, the answer covers the newest jobs of the given workspace or, without a workspace, of the given provider. ' +
     'Other filters apply to these jobs.',
-  access: ADMIN_KEYS,
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: false,
   input: { query: ListAdminJobsQuery },
   success: { status: 200, body: AdminJobListAnswer, isList: true },
   statuses: [400, 403, 404, 500],

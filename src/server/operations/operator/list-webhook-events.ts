@@ -1,5 +1,4 @@
 import { ok } from '../../../schemas/failures.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import {
   ListWebhookEventsQuery,
   WebhookEventsAnswer,
@@ -8,7 +7,6 @@ import {
 import { WEBHOOK_EVENTS_PAGE_MAX } from '../../../schemas/webhooks/webhook-limits.ts'
 import type { EventPlace, SignedEvent } from '../../ports/webhooks/operator-webhooks.ts'
 import { defineOperation, ownWorkspaceOf } from '../define.ts'
-import { ADMIN_KEYS } from './admin-answers.ts'
 
 /** Lists signed events, for receivers that no webhook reaches. Source: an extension of Sluice; C4, C17. */
 export const listWebhookEvents = defineOperation({
@@ -21,9 +19,6 @@ export const listWebhookEvents = defineOperation({
     'Events for finished jobs in a workspace, including jobs without a callback URL. Each event has the headers and ' +
     'body that a webhook delivery would send. For receivers that webhooks cannot reach, such as a laptop: call every second with `next` from the last ' +
     'answer. The same event may appear again, with the same `id`.',
-  access: ADMIN_KEYS,
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: false,
   input: { query: ListWebhookEventsQuery },
   success: { status: 200, body: WebhookEventsAnswer, isList: true },
   statuses: [400, 403, 404, 500],

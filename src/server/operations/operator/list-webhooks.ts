@@ -2,9 +2,8 @@ import { AdminWebhookListAnswer, ListAdminWebhooksQuery } from '../../../schemas
 import { ADMIN_LISTED_MAX } from '../../../schemas/operator/admin-limits.ts'
 import { offsetPage } from '../../../schemas/lists/cut-page.ts'
 import { ok } from '../../../schemas/failures.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { defineOperation } from '../define.ts'
-import { ADMIN_KEYS, deliveryWire, pageOf } from './admin-answers.ts'
+import { deliveryWire, pageOf } from './admin-answers.ts'
 import { readableCount } from '../../../schemas/values/readable.ts'
 
 /** Lists the webhooks about ended jobs, newest first. Source: an extension of Sluice; C4, C17. */
@@ -17,9 +16,6 @@ export const listAdminWebhooks = defineOperation({
   description:
     `Newest first, with only the host of each URL. The answer covers at most the ${readableCount(ADMIN_LISTED_MAX)} newest deliveries in the given state. ` +
     'Without a state, or with `delivered`, the answer covers the newest deliveries of the given workspace. All dead letters of a workspace are found.',
-  access: ADMIN_KEYS,
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: false,
   input: { query: ListAdminWebhooksQuery },
   success: { status: 200, body: AdminWebhookListAnswer, isList: true },
   statuses: [400, 403, 404, 500],

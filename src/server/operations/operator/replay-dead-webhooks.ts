@@ -1,9 +1,8 @@
 import { ReplayedDeadAnswer, type ReplayDeadBody } from '../../../schemas/operator/admin.ts'
 import { ADMIN_REPLAYED_MAX } from '../../../schemas/operator/admin-limits.ts'
 import { ok } from '../../../schemas/failures.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { defineOperation } from '../define.ts'
-import { actorOf, ADMIN_KEYS } from './admin-answers.ts'
+import { actorOf } from './admin-answers.ts'
 import { readableCount } from '../../../schemas/values/readable.ts'
 
 interface Inputs {
@@ -20,9 +19,6 @@ export const replayDeadWebhooks = defineOperation<Inputs, ReplayDeadBody>({
   tag: 'admin',
   summary: 'Replay all dead letters',
   description: `Replays the dead letters of the organization or of one workspace, at most ${readableCount(ADMIN_REPLAYED_MAX)} per call.`,
-  access: ADMIN_KEYS,
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: true,
   input: { body: 'replay_dead' },
   success: { status: 200, body: ReplayedDeadAnswer },
   statuses: [400, 403, 404, 500],

@@ -1,8 +1,7 @@
 import { AdminWebhookParams, ReplayedAnswer } from '../../../schemas/operator/admin.ts'
 import { ok } from '../../../schemas/failures.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { defineOperation } from '../define.ts'
-import { actorOf, ADMIN_KEYS, EXAMPLE_DELIVERY } from './admin-answers.ts'
+import { actorOf, EXAMPLE_DELIVERY } from './admin-answers.ts'
 
 const ID = 'admin.replay_webhook'
 
@@ -14,9 +13,6 @@ export const replayWebhook = defineOperation({
   tag: 'admin',
   summary: 'Replay a webhook delivery',
   description: 'Sends the same id and body again, also to an address that answered 410.',
-  access: ADMIN_KEYS,
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: true,
   input: { params: AdminWebhookParams },
   success: { status: 200, body: ReplayedAnswer },
   statuses: [403, 404, 409, 500],

@@ -4,7 +4,7 @@ import { TestWebhookAnswer, type TestWebhookBody } from '../../../schemas/webhoo
 import { WEBHOOK_TEST_DEADLINE_MS } from '../../../schemas/webhooks/webhook-limits.ts'
 import type { WebhookTestResult } from '../../ports/webhooks/operator-webhooks.ts'
 import { defineOperation, ownWorkspaceOf, type Success } from '../define.ts'
-import { actorOf, ADMIN_KEYS } from './admin-answers.ts'
+import { actorOf } from './admin-answers.ts'
 
 interface Inputs {
   readonly body: 'test_webhook'
@@ -24,7 +24,6 @@ export const testWebhook = defineOperation<Inputs, TestWebhookBody>({
     'not repeated or listed. A refusal by the receiver is reported in a 200 answer. Addresses that answered 410 ' +
     'to a delivery of the workspace are skipped until a delivery is replayed. Each sent test is recorded in the ' +
     'audit log with the outcome `released`.',
-  access: ADMIN_KEYS,
   deadlineMs: WEBHOOK_TEST_DEADLINE_MS,
   outlivesClient: false,
   input: { body: 'test_webhook' },

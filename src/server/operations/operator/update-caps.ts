@@ -1,6 +1,5 @@
 import { CapsAnswer, OrganizationQuery, type CapsBody } from '../../../schemas/operator/caps.ts'
 import { ok } from '../../../schemas/failures.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { changedBy, defineOperation } from '../define.ts'
 import { namedOrganization } from '../named-organization.ts'
 import { CAPS_STATUSES, capsAnswer } from './caps-answers.ts'
@@ -22,9 +21,6 @@ export const updateCaps = defineOperation<Inputs, CapsBody>({
   description:
     "Only keys of the operator's organization may change caps. Absent members keep their values; null restores the " +
     'default of the installation. Existing objects above a cap are kept.',
-  access: { keys: ['management'] },
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: true,
   input: { query: OrganizationQuery, body: 'caps' },
   success: { status: 200, body: CapsAnswer },
   statuses: CAPS_STATUSES,

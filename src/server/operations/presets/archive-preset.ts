@@ -1,5 +1,4 @@
 import { ok } from '../../../schemas/failures.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { PresetAnswer, PresetParams, PresetQuery } from '../../../schemas/presets/presets.ts'
 import { defineOperation } from '../define.ts'
 import {
@@ -22,9 +21,6 @@ export const archivePreset = defineOperation({
   summary: 'Archive a preset',
   description:
     'Calls that use the preset, even with a pinned version, get 404. The preset can still be read; saving a request under its slug reactivates it.',
-  access: { keys: ['management'], keyScopes: ['presets:write'] },
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: true,
   input: { params: PresetParams, query: PresetQuery },
   success: { status: 200, body: PresetAnswer },
   statuses: PRESET_CHANGE_STATUSES,

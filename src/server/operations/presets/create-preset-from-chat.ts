@@ -1,4 +1,3 @@
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { PresetAnswer, PresetParams, PresetQuery } from '../../../schemas/presets/presets.ts'
 import type { PresetInput } from '../../ports/presets/presets.ts'
 import { defineOperation } from '../define.ts'
@@ -23,9 +22,6 @@ export const createPresetFromChat = defineOperation<SavingInputs<'preset_chat'>,
   description:
     'Works like saving a responses request. Messages with role `system` and `developer` become the system prompt, ' +
     'joined by blank lines; other messages are ignored.',
-  access: { keys: ['management'], keyScopes: ['presets:write'] },
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: true,
   idempotent: true,
   input: { params: PresetParams, query: PresetQuery, headers: ['x-session-id'], body: 'preset_chat' },
   success: { status: 200, body: PresetAnswer, headers: SAVING_HEADERS },

@@ -1,4 +1,3 @@
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { PresetAnswer, PresetParams, PresetQuery } from '../../../schemas/presets/presets.ts'
 import type { PresetInput } from '../../ports/presets/presets.ts'
 import { defineOperation } from '../define.ts'
@@ -22,9 +21,6 @@ export const createPresetFromMessages = defineOperation<SavingInputs<'preset_mes
   summary: 'Save a preset from a messages request',
   description:
     'Works like saving a responses request. `system` becomes the system prompt, its blocks joined by blank lines; `messages` are ignored.',
-  access: { keys: ['management'], keyScopes: ['presets:write'] },
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: true,
   idempotent: true,
   input: { params: PresetParams, query: PresetQuery, headers: ['x-session-id'], body: 'preset_messages' },
   success: { status: 200, body: PresetAnswer, headers: SAVING_HEADERS },

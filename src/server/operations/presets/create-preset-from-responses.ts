@@ -1,4 +1,3 @@
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { PRESET_BYTES_MAX } from '../../../schemas/presets/preset-limits.ts'
 import { PresetAnswer, PresetParams, PresetQuery } from '../../../schemas/presets/presets.ts'
 import type { PresetInput } from '../../ports/presets/presets.ts'
@@ -26,9 +25,6 @@ export const createPresetFromResponses = defineOperation<SavingInputs<'preset_re
     'Creates the preset with this slug, or its next version, and designates it. ' +
     'Saves the fields that later calls can use, `instructions` as the system prompt; `input` and fields for a single request are validated, but not saved. ' +
     `At most ${readableBytes(PRESET_BYTES_MAX)} of JSON can be saved.`,
-  access: { keys: ['management'], keyScopes: ['presets:write'] },
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: true,
   idempotent: true,
   input: { params: PresetParams, query: PresetQuery, headers: ['x-session-id'], body: 'preset_responses' },
   success: { status: 200, body: PresetAnswer, headers: SAVING_HEADERS },

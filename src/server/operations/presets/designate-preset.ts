@@ -1,5 +1,4 @@
 import { ok } from '../../../schemas/failures.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import type { DesignateBody } from '../../../schemas/presets/preset-changes.ts'
 import { PresetAnswer, PresetParams, PresetQuery } from '../../../schemas/presets/presets.ts'
 import { defineOperation } from '../define.ts'
@@ -30,9 +29,6 @@ export const designatePreset = defineOperation<Inputs, DesignateBody>({
   description:
     'Rolls a preset back or forward: from now on, calls that do not pin a version use this version. No version is ' +
     'deleted; the next saved version is designated automatically.',
-  access: { keys: ['management'], keyScopes: ['presets:write'] },
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: true,
   input: { params: PresetParams, query: PresetQuery, body: 'preset_designate' },
   success: { status: 200, body: PresetAnswer },
   statuses: PRESET_CHANGE_STATUSES,

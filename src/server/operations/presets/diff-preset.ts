@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
 import { ok, type Outcome } from '../../../schemas/failures.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import {
   PresetDiffAnswer,
   PresetDiffQuery,
@@ -10,13 +9,7 @@ import { PresetParams } from '../../../schemas/presets/presets.ts'
 import type { Ports } from '../../ports/ports.ts'
 import type { PresetConfig, PresetRef, PresetVersion } from '../../ports/presets/presets.ts'
 import { defineOperation } from '../define.ts'
-import {
-  EXAMPLE_PRESET,
-  PRESET_READ_FAILURES,
-  PRESET_READ_STATUSES,
-  PRESET_READERS,
-  presetRefOf,
-} from './preset-answers.ts'
+import { EXAMPLE_PRESET, PRESET_READ_FAILURES, PRESET_READ_STATUSES, presetRefOf } from './preset-answers.ts'
 
 /** Compares two versions of a preset. An extension of Sluice. */
 export const diffPreset = defineOperation({
@@ -25,9 +18,6 @@ export const diffPreset = defineOperation({
   path: '/presets/{slug}/diff',
   tag: 'presets',
   summary: 'Compare two versions of a preset',
-  access: PRESET_READERS,
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: false,
   input: { params: PresetParams, query: PresetDiffQuery },
   success: { status: 200, body: PresetDiffAnswer },
   statuses: PRESET_READ_STATUSES,

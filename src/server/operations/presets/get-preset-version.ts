@@ -1,5 +1,4 @@
 import { fail, ok } from '../../../schemas/failures.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { PresetVersionParams, versionNumber } from '../../../schemas/presets/preset-changes.ts'
 import { PresetQuery, PresetVersionAnswer } from '../../../schemas/presets/presets.ts'
 import { defineOperation } from '../define.ts'
@@ -7,7 +6,6 @@ import {
   EXAMPLE_PRESET,
   PRESET_READ_FAILURES,
   PRESET_READ_STATUSES,
-  PRESET_READERS,
   presetRefOf,
   presetVersionOf,
 } from './preset-answers.ts'
@@ -19,9 +17,6 @@ export const getPresetVersion = defineOperation({
   path: '/presets/{slug}/versions/{version}',
   tag: 'presets',
   summary: 'Get a version of a preset',
-  access: PRESET_READERS,
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: false,
   input: { params: PresetVersionParams, query: PresetQuery },
   success: { status: 200, body: PresetVersionAnswer },
   statuses: PRESET_READ_STATUSES,

@@ -1,12 +1,10 @@
 import { ok } from '../../../schemas/failures.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { PresetAnswer, PresetParams, PresetQuery } from '../../../schemas/presets/presets.ts'
 import { defineOperation } from '../define.ts'
 import {
   EXAMPLE_PRESET,
   PRESET_READ_FAILURES,
   PRESET_READ_STATUSES,
-  PRESET_READERS,
   presetAnswer,
   presetRefOf,
 } from './preset-answers.ts'
@@ -18,9 +16,6 @@ export const getPreset = defineOperation({
   path: '/presets/{slug}',
   tag: 'presets',
   summary: 'Get a preset',
-  access: PRESET_READERS,
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: false,
   input: { params: PresetParams, query: PresetQuery },
   success: { status: 200, body: PresetAnswer },
   statuses: PRESET_READ_STATUSES,

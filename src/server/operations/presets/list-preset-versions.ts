@@ -1,13 +1,11 @@
 import { offsetPage } from '../../../schemas/lists/cut-page.ts'
 import { ok } from '../../../schemas/failures.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { PresetPageQuery, PresetParams, PresetVersionListAnswer } from '../../../schemas/presets/presets.ts'
 import { defineOperation } from '../define.ts'
 import {
   EXAMPLE_PRESET,
   PRESET_READ_FAILURES,
   PRESET_READ_STATUSES,
-  PRESET_READERS,
   presetPageOf,
   presetRefOf,
   presetVersionOf,
@@ -21,9 +19,6 @@ export const listPresetVersions = defineOperation({
   tag: 'presets',
   summary: 'List the versions of a preset',
   description: 'Sorted by version number. A page with large versions may contain fewer versions.',
-  access: PRESET_READERS,
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: false,
   input: { params: PresetParams, query: PresetPageQuery },
   success: { status: 200, body: PresetVersionListAnswer, isList: true },
   statuses: PRESET_READ_STATUSES,

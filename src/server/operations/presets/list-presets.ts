@@ -1,15 +1,8 @@
 import { offsetPage } from '../../../schemas/lists/cut-page.ts'
 import { ok } from '../../../schemas/failures.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { PresetListAnswer, PresetPageQuery } from '../../../schemas/presets/presets.ts'
 import { defineOperation } from '../define.ts'
-import {
-  PRESET_FAILURES,
-  PRESET_READERS,
-  presetPageOf,
-  presetShapeOf,
-  presetWorkspaceOf,
-} from './preset-answers.ts'
+import { PRESET_FAILURES, presetPageOf, presetShapeOf, presetWorkspaceOf } from './preset-answers.ts'
 
 /** Lists a workspace's presets by their slugs, including archived ones. Source: B2.2. */
 export const listPresets = defineOperation({
@@ -19,9 +12,6 @@ export const listPresets = defineOperation({
   tag: 'presets',
   summary: 'List presets',
   description: 'Sorted by slug, including archived presets.',
-  access: PRESET_READERS,
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: false,
   input: { query: PresetPageQuery },
   success: { status: 200, body: PresetListAnswer, isList: true },
   statuses: [400, 500],

@@ -35,9 +35,6 @@ export const PRESET_CHANGE_FAILURES = [
   ...PRESET_FAILURES,
 ] as const satisfies readonly FailureName[]
 
-/** Keys that may read presets. C4, C5. */
-export const PRESET_READERS = { keys: ['management', 'inference', 'intern'], keyScopes: [] } as const
-
 export const EXAMPLE_PRESET = { slug: 'support-search' }
 
 type Asking = Pick<Call<unknown, { readonly workspace_id?: string }>, 'key' | 'query'>

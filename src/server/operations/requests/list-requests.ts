@@ -1,6 +1,5 @@
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { cutPage } from '../../../schemas/lists/cut-page.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import {
   ListRequestsQuery,
   type RequestFormat,
@@ -36,9 +35,6 @@ export const listRequests = defineOperation({
     'never a prompt, an answer or a secret. All calls that cost something are kept. Equal refusals and reads are sampled, and ' +
     '`weight` is the number of calls that a row represents. Searches run one at a time per organization; ' +
     'if too many are waiting, the call returns 503 `busy` with `Retry-After`.',
-  access: { keys: ['management'] },
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: false,
   input: { query: ListRequestsQuery },
   success: {
     status: 200,

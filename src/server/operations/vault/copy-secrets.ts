@@ -1,5 +1,4 @@
 import { fail, ok } from '../../../schemas/failures.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import {
   InternParams,
   secretAnswer,
@@ -29,8 +28,6 @@ export const copySecrets = defineOperation<
   description:
     'Copies all of the secrets or none. A copy is independent: it stays when its source is replaced or deleted, and has its own fingerprint.',
   access: { ...INTERN_ACCESS, keyScopes: ['vault:write'], writesVault: true },
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: true,
   input: { params: InternParams, body: 'secret_copy' },
   success: { status: 200, body: SecretsAnswer },
   statuses: [...VAULT_STATUSES, 409, 413],

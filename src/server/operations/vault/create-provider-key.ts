@@ -1,5 +1,4 @@
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { hintOf, nearest, shown } from '../../../schemas/nearest.ts'
 import { Secret } from '../../../schemas/vault/secret.ts'
 import {
@@ -12,7 +11,6 @@ import {
   holderOf,
   keyTakers,
   mayWrite,
-  PROVIDER_KEY_ACCESS,
   PROVIDER_KEY_WRITE_FAILURES,
   providerKeyAnswer,
   rulesOf,
@@ -33,9 +31,6 @@ export const createProviderKey = defineOperation<{ body: 'byok_create' }, Create
   description:
     "Encrypts the key in the workspace's vault, bound to the provider's host; the key is write-only. A " +
     'workspace has one key per provider: a second key is refused.',
-  access: PROVIDER_KEY_ACCESS,
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: true,
   input: { body: 'byok_create' },
   success: { status: 201, body: ProviderKeyAnswer },
   statuses: [400, 403, 500, 503],

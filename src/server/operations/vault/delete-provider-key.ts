@@ -1,5 +1,4 @@
 import { fail, ok } from '../../../schemas/failures.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { DeletedProviderKeyAnswer, ProviderKeyParams } from '../../../schemas/workspaces/byok.ts'
 import { changedBy, defineOperation } from '../define.ts'
 import {
@@ -7,7 +6,6 @@ import {
   keyAt,
   mayWrite,
   placeOf,
-  PROVIDER_KEY_ACCESS,
   PROVIDER_KEY_FAILURES,
   PROVIDER_KEY_WRITE_FAILURES,
   vaultOf,
@@ -23,9 +21,6 @@ export const deleteProviderKey = defineOperation({
   tag: 'byok',
   summary: 'Delete a provider key',
   description: "Deletes the secret from the vault; later calls use the operator's key again.",
-  access: PROVIDER_KEY_ACCESS,
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: true,
   input: { params: ProviderKeyParams },
   success: { status: 200, body: DeletedProviderKeyAnswer },
   statuses: [403, 404, 500, 503],

@@ -1,5 +1,4 @@
 import { ok } from '../../../schemas/failures.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { InternSecretParams, SecretParams } from '../../../schemas/vault/vault.ts'
 import { changedBy, defineOperation } from '../define.ts'
 import {
@@ -20,8 +19,6 @@ export const deleteSecret = defineOperation({
   tag: 'vault',
   summary: 'Delete a workspace secret',
   access: { ...WORKSPACE_ACCESS, keyScopes: ['vault:write'], writesVault: true },
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: true,
   input: { params: SecretParams },
   success: { status: 204, body: null },
   statuses: VAULT_STATUSES,
@@ -41,8 +38,6 @@ export const deleteInternSecret = defineOperation({
   tag: 'vault',
   summary: "Delete an intern's secret",
   access: { ...INTERN_ACCESS, keyScopes: ['vault:write'], writesVault: true },
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: true,
   input: { params: InternSecretParams },
   success: { status: 204, body: null },
   statuses: VAULT_STATUSES,

@@ -1,12 +1,10 @@
 import { ok } from '../../../schemas/failures.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { ProviderKeyAnswer, ProviderKeyParams } from '../../../schemas/workspaces/byok.ts'
 import { defineOperation } from '../define.ts'
 import {
   EXAMPLE_KEY_ID,
   keyAt,
   placeOf,
-  PROVIDER_KEY_ACCESS,
   PROVIDER_KEY_FAILURES,
   providerKeyAnswer,
 } from './provider-key-view.ts'
@@ -18,9 +16,6 @@ export const getProviderKey = defineOperation({
   path: '/byok/{id}',
   tag: 'byok',
   summary: 'Get a provider key',
-  access: PROVIDER_KEY_ACCESS,
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: false,
   input: { params: ProviderKeyParams },
   success: { status: 200, body: ProviderKeyAnswer },
   statuses: [403, 404, 500],

@@ -1,10 +1,9 @@
 import { offsetPage } from '../../../schemas/lists/cut-page.ts'
 import { ok } from '../../../schemas/failures.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { WORKSPACES_PAGE_DEFAULT } from '../../../schemas/workspaces/workspace-limits.ts'
 import { ListProviderKeysQuery, ProviderKeyListAnswer } from '../../../schemas/workspaces/byok.ts'
 import { defineOperation, ownWorkspaceOf } from '../define.ts'
-import { keysAmong, keyTakers, PROVIDER_KEY_ACCESS, providerKeyAnswer } from './provider-key-view.ts'
+import { keysAmong, keyTakers, providerKeyAnswer } from './provider-key-view.ts'
 
 /** Lists a workspace's own keys for providers. Source: B2.11. */
 export const listProviderKeys = defineOperation({
@@ -15,9 +14,6 @@ export const listProviderKeys = defineOperation({
   summary: 'List provider keys',
   description:
     'Sorted by provider: the vault secrets that calls and files use as provider keys, without their values.',
-  access: PROVIDER_KEY_ACCESS,
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: false,
   input: { query: ListProviderKeysQuery },
   success: { status: 200, body: ProviderKeyListAnswer, isList: true },
   statuses: [400, 403, 500],

@@ -1,6 +1,5 @@
 import { cutPage } from '../../../schemas/lists/cut-page.ts'
 import { ok, type Outcome } from '../../../schemas/failures.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import {
   EffectivePageAnswer,
   InternParams,
@@ -31,8 +30,6 @@ export const listSecrets = defineOperation({
   tag: 'vault',
   summary: 'List workspace secrets',
   access: WORKSPACE_ACCESS,
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: false,
   input: { query: SecretPageQuery },
   success: { status: 200, body: SecretPageAnswer, isList: true },
   statuses: VAULT_STATUSES,
@@ -51,9 +48,6 @@ export const listWorkspaceSecrets = defineOperation({
   description:
     'Sorted by name, with the hosts that each secret is released to. Values are never returned, and secrets of ' +
     'interns are not listed. Works even if interns are not enabled for the workspace.',
-  access: { keys: ['management'] },
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: false,
   input: { query: WorkspaceSecretsQuery },
   success: { status: 200, body: SecretPageAnswer, isList: true },
   statuses: [400, 403, 404, 500],
@@ -75,8 +69,6 @@ export const listInternSecrets = defineOperation({
   tag: 'vault',
   summary: "List an intern's secrets",
   access: INTERN_ACCESS,
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: false,
   input: { params: InternParams, query: SecretPageQuery },
   success: { status: 200, body: SecretPageAnswer, isList: true },
   statuses: VAULT_STATUSES,
@@ -95,8 +87,6 @@ export const listEffectiveSecrets = defineOperation({
   description:
     "One secret per name: from the intern's vault, else from its attached vault, else from the workspace's vault.",
   access: INTERN_ACCESS,
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: false,
   input: { params: InternParams, query: SecretPageQuery },
   success: { status: 200, body: EffectivePageAnswer, isList: true },
   statuses: VAULT_STATUSES,

@@ -18,13 +18,6 @@ import type { Ports } from '../../ports/ports.ts'
 import type { SecretMetadata, VaultScope } from '../../ports/vault/vault.ts'
 import type { Workspace } from '../../ports/workspaces/workspaces.ts'
 import type { KeyRecord } from '../../ports/keys/keys.ts'
-import type { OperationAccess } from '../define.ts'
-
-/** Management keys alone: inference keys see the secrets by their names. C4, B2.11. */
-export const PROVIDER_KEY_ACCESS = {
-  keys: ['management'],
-  refusesRegional: true,
-} as const satisfies OperationAccess
 
 /** Failures of the operations that name a key. */
 export const PROVIDER_KEY_FAILURES = [

@@ -1,6 +1,5 @@
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { normalHosts } from '../../../schemas/egress/hosts.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { Secret } from '../../../schemas/vault/secret.ts'
 import {
   InternSecretParams,
@@ -35,8 +34,6 @@ export const putSecret = defineOperation<{ params: typeof SecretParams; body: 's
   summary: 'Store a workspace secret',
   description: DESCRIPTION,
   access: { ...WORKSPACE_ACCESS, keyScopes: ['vault:write'], writesVault: true },
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: true,
   input: { params: SecretParams, body: 'secret' },
   success: { status: 200, body: SecretAnswer },
   statuses: [...VAULT_STATUSES, 413],
@@ -57,8 +54,6 @@ export const putInternSecret = defineOperation<
   summary: "Store an intern's secret",
   description: DESCRIPTION,
   access: { ...INTERN_ACCESS, keyScopes: ['vault:write'], writesVault: true },
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: true,
   input: { params: InternSecretParams, body: 'secret' },
   success: { status: 200, body: SecretAnswer },
   statuses: [...VAULT_STATUSES, 409, 413],

@@ -1,5 +1,4 @@
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { Secret } from '../../../schemas/vault/secret.ts'
 import {
   ProviderKeyAnswer,
@@ -14,7 +13,6 @@ import {
   keyAt,
   mayWrite,
   placeOf,
-  PROVIDER_KEY_ACCESS,
   PROVIDER_KEY_FAILURES,
   PROVIDER_KEY_WRITE_FAILURES,
   providerKeyAnswer,
@@ -42,9 +40,6 @@ export const updateProviderKey = defineOperation<Inputs, UpdateProviderKeyBody>(
   description:
     'With `key`, replaces the key from the next call on and binds it only to the host of the provider. A secret with ' +
     'the same name that is not a provider key is replaced too.',
-  access: PROVIDER_KEY_ACCESS,
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: true,
   input: { params: ProviderKeyParams, body: 'byok_update' },
   success: { status: 200, body: ProviderKeyAnswer },
   statuses: [400, 403, 404, 500, 503],

@@ -1,8 +1,7 @@
 import { ok } from '../../../schemas/failures.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { VideoAnswer, videoAnswer, VideoParams } from '../../../schemas/videos/videos.ts'
 import { defineOperation, ownWorkspaceOf } from '../define.ts'
-import { EXAMPLE_JOB, VIDEO_KEYS } from './video-access.ts'
+import { EXAMPLE_JOB } from './get-video.ts'
 
 /** Cancels a job that has not ended. Source: C27, an extension of Sluice. */
 export const cancelVideo = defineOperation({
@@ -12,9 +11,6 @@ export const cancelVideo = defineOperation({
   tag: 'videos',
   summary: 'Cancel a video generation job',
   description: 'Cancelling costs nothing. The provider is asked to stop if it supports cancelling.',
-  access: VIDEO_KEYS,
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: true,
   tellsAccount: true,
   input: { params: VideoParams },
   success: { status: 200, body: VideoAnswer },

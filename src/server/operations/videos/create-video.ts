@@ -1,7 +1,6 @@
 import { endedBy } from '../../../schemas/values/call-ended.ts'
 import { checkCallbackUrl } from '../../../schemas/webhooks/callback-urls.ts'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { videoCostNano } from '../../../schemas/videos/video-prices.ts'
 import { VideoAnswer, videoAnswer, type VideoBody } from '../../../schemas/videos/videos.ts'
 import { sessionIdOf } from '../../../schemas/inference/conversation.ts'
@@ -16,7 +15,6 @@ import { applyPreset, isComplete, PRESET_USE_FAILURES } from '../apply-preset.ts
 import { modelsOf } from '../model-calls.ts'
 import { defineOperation, ownWorkspaceOf, type Call } from '../define.ts'
 import { modelNotAllowed, modelUnfit, modelUnknown } from '../name-hints.ts'
-import { VIDEO_KEYS } from './video-access.ts'
 import { videoRequestOf } from './video-request.ts'
 
 interface Inputs {
@@ -38,9 +36,6 @@ export const createVideo = defineOperation<Inputs, VideoBody>({
   summary: 'Submit a video generation job',
   description:
     'Settings that the model does not list are refused. The job runs in the background: poll it, or set a `callback_url`.',
-  access: VIDEO_KEYS,
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: true,
   idempotent: true,
   tellsAccount: true,
   input: { headers: ['x-session-id'], body: 'video' },

@@ -2,7 +2,7 @@ import { DOWNLOAD_DEADLINE_MS } from '../../../schemas/files/file-limits.ts'
 import { VideoContent, VideoContentQuery, VideoParams } from '../../../schemas/videos/videos.ts'
 import { openClip } from '../clip-content.ts'
 import { defineOperation, ownWorkspaceOf } from '../define.ts'
-import { EXAMPLE_JOB, VIDEO_KEYS } from './video-access.ts'
+import { EXAMPLE_JOB } from './get-video.ts'
 
 /** Streams a clip of a completed job, whole or by range. Source: B2.1, C27. */
 export const getVideoContent = defineOperation({
@@ -11,9 +11,7 @@ export const getVideoContent = defineOperation({
   path: '/videos/{job_id}/content',
   tag: 'videos',
   summary: 'Download a clip of a video generation job',
-  access: VIDEO_KEYS,
   deadlineMs: DOWNLOAD_DEADLINE_MS,
-  outlivesClient: false,
   tellsAccount: true,
   input: { params: VideoParams, query: VideoContentQuery },
   success: { status: 200, body: VideoContent, content: 'video/mp4' },

@@ -1,5 +1,4 @@
 import { ok } from '../../../schemas/failures.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { VideoModelsAnswer } from '../../../schemas/videos/video-models.ts'
 import type { ResolvedModel } from '../../ports/models/models.ts'
 import { defineOperation } from '../define.ts'
@@ -14,8 +13,6 @@ export const listVideoModels = defineOperation({
   description:
     'Each setting lists its allowed values, and other values are refused; null allows any value. Prices per second depend on resolution and sound.',
   access: { keys: ['inference', 'management', 'intern'], keyScopes: [] },
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: false,
   tellsAccount: true,
   input: {},
   success: { status: 200, body: VideoModelsAnswer, isList: true },

@@ -1,10 +1,8 @@
 import { cutPage } from '../../../schemas/lists/cut-page.ts'
 import { ok } from '../../../schemas/failures.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { VIDEOS_PAGE_DEFAULT } from '../../../schemas/videos/video-limits.ts'
 import { ListVideosQuery, VideoListAnswer, videoAnswer } from '../../../schemas/videos/videos.ts'
 import { defineOperation, ownWorkspaceOf } from '../define.ts'
-import { VIDEO_KEYS } from './video-access.ts'
 
 /** Lists jobs of the workspace, newest first. Source: C27, an extension of Sluice. */
 export const listVideos = defineOperation({
@@ -13,9 +11,6 @@ export const listVideos = defineOperation({
   path: '/videos',
   tag: 'videos',
   summary: 'List video generation jobs',
-  access: VIDEO_KEYS,
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: false,
   tellsAccount: true,
   input: { query: ListVideosQuery },
   success: { status: 200, body: VideoListAnswer, isList: true },

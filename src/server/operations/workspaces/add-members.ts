@@ -1,5 +1,4 @@
 import { ok } from '../../../schemas/failures.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { AddedMembersAnswer, type AddMembersBody } from '../../../schemas/workspaces/members.ts'
 import { WorkspaceParams } from '../../../schemas/workspaces/workspaces.ts'
 import { defineOperation } from '../define.ts'
@@ -29,9 +28,6 @@ export const addMembers = defineOperation<Inputs, AddMembersBody>({
   summary: 'Add members to a workspace',
   description:
     'Adds all of the users or none. A manual grant stays when a SCIM mapping of the user ends; an existing manual grant gets the new role.',
-  access: { keys: ['management'] },
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: true,
   input: { params: WorkspaceParams, body: 'members_add' },
   success: { status: 200, body: AddedMembersAnswer },
   statuses: WORKSPACE_STATUSES,

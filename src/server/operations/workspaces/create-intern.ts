@@ -4,7 +4,6 @@ import {
   InternAnswer,
   type CreateInternBody,
 } from '../../../schemas/workspaces/interns.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { changedBy, defineOperation, ownWorkspaceOf } from '../define.ts'
 import { INTERN_FAILURES, INTERN_STATUSES_LISTED, internAnswer } from './intern-access.ts'
 
@@ -22,9 +21,6 @@ export const createIntern = defineOperation<Inputs, CreateInternBody>({
   summary: 'Create an intern',
   description:
     'Stores a record only: `provision` has no effect and the status stays `stopped`. `workspace_id` in the body takes precedence over the query.',
-  access: { keys: ['management'] },
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: true,
   idempotent: true,
   input: { query: CreateInternQuery, body: 'intern_create' },
   success: { status: 201, body: InternAnswer },

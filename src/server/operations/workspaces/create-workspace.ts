@@ -1,6 +1,5 @@
 import { checkCallbackUrl } from '../../../schemas/webhooks/callback-urls.ts'
 import { ok } from '../../../schemas/failures.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { WorkspaceAnswer, type CreateWorkspaceBody } from '../../../schemas/workspaces/workspaces.ts'
 import { defineOperation } from '../define.ts'
 import { actorOf, changesOf, targetOf, workspaceAnswer } from './workspace-answers.ts'
@@ -20,9 +19,6 @@ export const createWorkspace = defineOperation<Inputs, CreateWorkspaceBody>({
   summary: 'Create a workspace',
   description:
     'Default models, sorting, observability and disabled tools are stored and returned, but have no effect.',
-  access: { keys: ['management'] },
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: true,
   idempotent: true,
   input: { body: 'workspace_create' },
   success: { status: 201, body: WorkspaceAnswer },

@@ -1,6 +1,5 @@
 import { ok } from '../../../schemas/failures.ts'
 import { DeletedInternAnswer, InternParams } from '../../../schemas/workspaces/interns.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { changedBy, defineOperation } from '../define.ts'
 import { EXAMPLE_INTERN, INTERN_FAILURES, INTERN_STATUSES_LISTED, internAnswer } from './intern-access.ts'
 
@@ -13,9 +12,6 @@ export const deleteIntern = defineOperation({
   summary: 'Delete an intern',
   description:
     "Deletes the intern's own vault with all its secrets, and its keys stop working at once. Refused while vault writes are disabled.",
-  access: { keys: ['management'] },
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: true,
   input: { params: InternParams },
   success: { status: 202, body: DeletedInternAnswer },
   tellsReason: true,

@@ -1,5 +1,4 @@
 import { ok } from '../../../schemas/failures.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import {
   DeletedWorkspaceAnswer,
   DeleteWorkspaceQuery,
@@ -27,9 +26,6 @@ export const deleteWorkspace = defineOperation({
     'The keys and interns of the workspace stop working at once; its vaults, secrets and files are deleted, and its private endpoints ' +
     'are disabled. Calls in progress finish and are charged. Spending records and the audit log are kept. The only ' +
     'workspace cannot be deleted.',
-  access: { keys: ['management'] },
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: true,
   input: { params: WorkspaceParams, query: DeleteWorkspaceQuery },
   success: { status: 200, body: DeletedWorkspaceAnswer },
   statuses: WORKSPACE_STATUSES,

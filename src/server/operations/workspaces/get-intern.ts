@@ -1,6 +1,5 @@
 import { ok } from '../../../schemas/failures.ts'
 import { InternAnswer, InternParams } from '../../../schemas/workspaces/interns.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { defineOperation } from '../define.ts'
 import { EXAMPLE_INTERN, INTERN_FAILURES, INTERN_STATUSES_LISTED, internAnswer } from './intern-access.ts'
 
@@ -11,9 +10,6 @@ export const getIntern = defineOperation({
   path: '/interns/{intern_id}',
   tag: 'interns',
   summary: 'Get an intern',
-  access: { keys: ['management'] },
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: false,
   input: { params: InternParams },
   success: { status: 200, body: InternAnswer },
   tellsReason: true,

@@ -1,5 +1,4 @@
 import { ok } from '../../../schemas/failures.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { WorkspaceAnswer, WorkspaceParams } from '../../../schemas/workspaces/workspaces.ts'
 import { defineOperation } from '../define.ts'
 import {
@@ -17,9 +16,6 @@ export const getWorkspace = defineOperation({
   path: '/workspaces/{id}',
   tag: 'workspaces',
   summary: 'Get a workspace',
-  access: { keys: ['management'] },
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: false,
   input: { params: WorkspaceParams },
   success: { status: 200, body: WorkspaceAnswer },
   statuses: WORKSPACE_STATUSES,

@@ -6,7 +6,6 @@ import {
   ListInternsQuery,
   statusesOf,
 } from '../../../schemas/workspaces/interns.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { INTERNS_PAGE_DEFAULT } from '../../../schemas/workspaces/workspace-limits.ts'
 import { defineOperation, ownWorkspaceOf } from '../define.ts'
 import { INTERN_FAILURES, INTERN_STATUSES_LISTED, internAnswer } from './intern-access.ts'
@@ -18,9 +17,6 @@ export const listInterns = defineOperation({
   path: '/interns',
   tag: 'interns',
   summary: 'List interns',
-  access: { keys: ['management'] },
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: false,
   input: { query: ListInternsQuery },
   success: { status: 200, body: InternListAnswer, isList: true },
   tellsReason: true,

@@ -1,6 +1,5 @@
 import { offsetPage } from '../../../schemas/lists/cut-page.ts'
 import { ok } from '../../../schemas/failures.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import {
   MemberListAnswer,
   WorkspacePageQuery,
@@ -24,9 +23,6 @@ export const listMembers = defineOperation({
   summary: 'List the members of a workspace',
   description:
     'Sorted by user name. A user with several grants gets the highest of the granted roles, and stays a member until the last grant ends.',
-  access: { keys: ['management'] },
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: false,
   input: { params: WorkspaceRefParams, query: WorkspacePageQuery },
   success: { status: 200, body: MemberListAnswer, isList: true },
   statuses: WORKSPACE_STATUSES,

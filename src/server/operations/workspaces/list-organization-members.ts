@@ -1,6 +1,5 @@
 import { offsetPage } from '../../../schemas/lists/cut-page.ts'
 import { ok } from '../../../schemas/failures.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import {
   ORGANIZATION_ROLE,
   OrganizationMemberListAnswer,
@@ -20,9 +19,6 @@ export const listOrganizationMembers = defineOperation({
   summary: 'List the users of the organization',
   description:
     'Active users, sorted by user name, from the identity provider or created on the command line. Use these ids to add workspace members.',
-  access: { keys: ['management'] },
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: false,
   input: { query: WorkspacePageQuery },
   success: { status: 200, body: OrganizationMemberListAnswer, isList: true },
   statuses: [404, 500],

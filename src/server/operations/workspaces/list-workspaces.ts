@@ -1,6 +1,5 @@
 import { offsetPage } from '../../../schemas/lists/cut-page.ts'
 import { ok } from '../../../schemas/failures.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { WorkspaceListAnswer, WorkspacePageQuery } from '../../../schemas/workspaces/workspaces.ts'
 import { defineOperation } from '../define.ts'
 import { pageOf, workspaceAnswer } from './workspace-answers.ts'
@@ -12,9 +11,6 @@ export const listWorkspaces = defineOperation({
   path: '/workspaces',
   tag: 'workspaces',
   summary: 'List workspaces',
-  access: { keys: ['management'] },
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: false,
   input: { query: WorkspacePageQuery },
   success: { status: 200, body: WorkspaceListAnswer, isList: true },
   statuses: [500],

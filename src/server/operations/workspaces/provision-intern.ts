@@ -1,6 +1,5 @@
 import { fail } from '../../../schemas/failures.ts'
 import { InternAnswer, InternParams } from '../../../schemas/workspaces/interns.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { defineOperation } from '../define.ts'
 import { EXAMPLE_INTERN, INTERN_FAILURES, INTERN_STATUSES_LISTED, NOT_RUN } from './intern-access.ts'
 
@@ -11,8 +10,6 @@ export const provisionIntern = defineOperation({
   path: '/interns/{intern_id}/provision',
   tag: 'interns',
   summary: 'Provision an intern: not supported',
-  access: { keys: ['management'] },
-  deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,
   input: { params: InternParams },
   success: { status: 202, body: InternAnswer },

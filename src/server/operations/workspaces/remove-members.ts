@@ -1,5 +1,4 @@
 import { ok } from '../../../schemas/failures.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { RemovedMembersAnswer, type RemoveMembersBody } from '../../../schemas/workspaces/members.ts'
 import { WorkspaceParams } from '../../../schemas/workspaces/workspaces.ts'
 import { defineOperation } from '../define.ts'
@@ -29,9 +28,6 @@ export const removeMembers = defineOperation<Inputs, RemoveMembersBody>({
   description:
     'Removes all of the users or none. Members added by a SCIM mapping are refused: remove them in the identity ' +
     'provider. Removing the `creator_user_id` of an active key of the workspace is refused too.',
-  access: { keys: ['management'] },
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: true,
   input: { params: WorkspaceParams, body: 'members_remove' },
   success: { status: 200, body: RemovedMembersAnswer },
   statuses: WORKSPACE_STATUSES,

@@ -1,6 +1,5 @@
 import { ok } from '../../../schemas/failures.ts'
 import { InternAnswer, InternParams, type UpdateInternBody } from '../../../schemas/workspaces/interns.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import type { InternChanges } from '../../ports/workspaces/interns.ts'
 import { changedBy, defineOperation } from '../define.ts'
 import { EXAMPLE_INTERN, INTERN_FAILURES, INTERN_STATUSES_LISTED, internAnswer } from './intern-access.ts'
@@ -18,9 +17,6 @@ export const updateIntern = defineOperation<Inputs, UpdateInternBody>({
   tag: 'interns',
   summary: 'Update an intern',
   description: 'Absent members keep their values; null removes a value.',
-  access: { keys: ['management'] },
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: true,
   input: { params: InternParams, body: 'intern_update' },
   success: { status: 200, body: InternAnswer },
   tellsReason: true,

@@ -1,7 +1,6 @@
 import { checkCallbackUrl } from '../../../schemas/webhooks/callback-urls.ts'
 import { OrganizationQuery } from '../../../schemas/operator/caps.ts'
 import { ok } from '../../../schemas/failures.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import {
   WorkspaceAnswer,
   WorkspaceParams,
@@ -39,9 +38,6 @@ export const updateWorkspace = defineOperation<Inputs, UpdateWorkspaceBody>({
     'Absent members keep their values. Changing the slug frees the old slug at once. `storage_quota_bytes`, ' +
     "`programme` and `vault_writes` can be set only with keys of the operator's organization; these keys may name another " +
     'organization in `organization_id`.',
-  access: { keys: ['management'] },
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: true,
   input: { params: WorkspaceParams, query: OrganizationQuery, body: 'workspace_update' },
   success: { status: 200, body: WorkspaceAnswer },
   statuses: WORKSPACE_STATUSES,
