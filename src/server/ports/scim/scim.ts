@@ -73,50 +73,34 @@ export interface ScimQuery {
 }
 
 /**
- * The users of an organization, including users that no identity provider made. Every change is one
- * transaction with its grants, and audited; a change without effect is neither. Failures of all:
- * store_unavailable; of methods that name a user: user_unknown; of lists: scim_filter_invalid,
- * scim_value_invalid; of changes: scim_version_differs.
+ * The resources of one kind of an organization. Every change is one transaction with its grants, and audited;
+ * a change without effect is neither. Failures of all: store_unavailable; of methods that name a resource:
+ * user_unknown or scim_group_unknown; of lists: scim_filter_invalid, scim_value_invalid; of changes:
+ * scim_version_differs, and scim_user_taken, or scim_group_taken and scim_member_unknown.
  */
-export interface ScimUsers {
-  list(organizationId: string, query: ScimQuery): Promise<Outcome<ScimPage<ScimUser>>>
-  get(organizationId: string, id: string): Promise<Outcome<ScimUser>>
-  /** Failure: scim_user_taken. */
-  create(input: ScimUserInput, by: DirectoryActor): Promise<Outcome<ScimUser>>
-  /** @param change of the existing user; runs under the user's lock. Failures: its own, scim_user_taken. */
-  update(
-    id: string,
-    change: (before: ScimUser) => Outcome<ScimUserInput>,
-    ifMatch: IfMatch,
-    by: DirectoryActor,
-  ): Promise<Outcome<ScimUser>>
-  /** Removes the user with all grants, including manual ones. */
-  remove(id: string, ifMatch: IfMatch, by: DirectoryActor): Promise<Outcome<null>>
-}
-
-/**
- * The groups of an organization, with the rules of `ScimUsers`; failure of methods that name a group:
- * scim_group_unknown.
- */
-export interface ScimGroups {
+export interface ScimResources<R, Input, Change> {
   /**
    * A page ends early where its groups have many members. Failure: scim_too_many (members of its first
    * group).
+   * @param hasMembers true: groups are returned with their members
    */
-  list(organizationId: string, query: ScimQuery, hasMembers: boolean): Promise<Outcome<ScimPage<ScimGroup>>>
-  get(organizationId: string, id: string, hasMembers: boolean): Promise<Outcome<ScimGroup>>
-  /** Failures: scim_group_taken, scim_member_unknown. */
-  create(input: ScimGroupInput, by: DirectoryActor): Promise<Outcome<ScimGroup>>
-  /** Failures: scim_group_taken, scim_member_unknown. The result has no members. */
-  update(
-    id: string,
-    steps: readonly ScimGroupStep[],
-    ifMatch: IfMatch,
-    by: DirectoryActor,
-  ): Promise<Outcome<ScimGroup>>
-  /** Removes the group with its mappings and their grants. */
+  list(organizationId: string, query: ScimQuery, hasMembers?: boolean): Promise<Outcome<ScimPage<R>>>
+  get(organizationId: string, id: string, hasMembers?: boolean): Promise<Outcome<R>>
+  /** A group comes back without its members. */
+  create(input: Input, by: DirectoryActor): Promise<Outcome<R>>
+  /** A group comes back without its members. */
+  update(id: string, change: Change, ifMatch: IfMatch, by: DirectoryActor): Promise<Outcome<R>>
+  /** Removes a user with all grants, including manual ones; a group with its mappings and their grants. */
   remove(id: string, ifMatch: IfMatch, by: DirectoryActor): Promise<Outcome<null>>
 }
+
+/** Changes the existing user, under its lock; failures are its own. */
+export type ScimUserUpdate = (before: ScimUser) => Outcome<ScimUserInput>
+
+/** Users of an organization, including users that no identity provider made. */
+export type ScimUsers = ScimResources<ScimUser, ScimUserInput, ScimUserUpdate>
+
+export type ScimGroups = ScimResources<ScimGroup, ScimGroupInput, readonly ScimGroupStep[]>
 
 /** Memory for replies that their callers read slowly. */
 export interface ScimAnswers {
