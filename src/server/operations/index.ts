@@ -65,20 +65,10 @@ import { listUserModels } from './models/list-user-models.ts'
 import { listZdrEndpoints } from './models/list-zdr-endpoints.ts'
 import { retrieveModel } from './models/retrieve-model.ts'
 import { retrieveModelByAuthor } from './models/retrieve-model-by-author.ts'
-import { createGroup } from './scim/create-group.ts'
-import { createUser } from './scim/create-user.ts'
-import { deleteGroup } from './scim/delete-group.ts'
-import { deleteUser } from './scim/delete-user.ts'
-import { getGroup } from './scim/get-group.ts'
-import { getUser } from './scim/get-user.ts'
-import { listScimGroups } from './scim/list-groups.ts'
-import { listUsers } from './scim/list-users.ts'
-import { patchGroup } from './scim/patch-group.ts'
-import { patchUser } from './scim/patch-user.ts'
-import { replaceGroup } from './scim/replace-group.ts'
-import { replaceUser } from './scim/replace-user.ts'
-import { searchGroups } from './scim/search-groups.ts'
-import { searchUsers } from './scim/search-users.ts'
+import { SCIM_DISCOVERY } from './scim/discovery.ts'
+import { GROUPS } from './scim/groups.ts'
+import { resourceOperations } from './scim/resource-operations.ts'
+import { USERS } from './scim/users.ts'
 import { createMapping } from './scim/mappings/create-mapping.ts'
 import { deleteMapping } from './scim/mappings/delete-mapping.ts'
 import { getMapping } from './scim/mappings/get-mapping.ts'
@@ -87,14 +77,6 @@ import { listGroups } from './scim/mappings/list-groups.ts'
 import { listMappings } from './scim/mappings/list-mappings.ts'
 import { startSync } from './scim/mappings/start-sync.ts'
 import { updateMapping } from './scim/mappings/update-mapping.ts'
-import { getResourceType } from './scim/discovery/get-resource-type.ts'
-import { getSchema } from './scim/discovery/get-schema.ts'
-import { getServiceProviderConfig } from './scim/discovery/get-service-provider-config.ts'
-import { listResourceTypes } from './scim/discovery/list-resource-types.ts'
-import { listSchemas } from './scim/discovery/list-schemas.ts'
-import { refuseBulk } from './scim/discovery/refuse-bulk.ts'
-import { refuseMe } from './scim/discovery/refuse-me.ts'
-import { refuseSearch } from './scim/discovery/refuse-search.ts'
 import { copySecrets } from './vault/copy-secrets.ts'
 import { createProviderKey } from './vault/create-provider-key.ts'
 import { deleteProviderKey } from './vault/delete-provider-key.ts'
@@ -245,20 +227,8 @@ export const OPERATIONS: readonly AnyOperation[] = [
   addMembers,
   removeMembers,
   listOrganizationMembers,
-  listUsers,
-  searchUsers,
-  getUser,
-  createUser,
-  replaceUser,
-  patchUser,
-  deleteUser,
-  listScimGroups,
-  searchGroups,
-  getGroup,
-  createGroup,
-  replaceGroup,
-  patchGroup,
-  deleteGroup,
+  ...resourceOperations(USERS),
+  ...resourceOperations(GROUPS),
   listMappings,
   createMapping,
   getMapping,
@@ -270,14 +240,7 @@ export const OPERATIONS: readonly AnyOperation[] = [
   createPresetFromResponses,
   createPresetFromChat,
   createPresetFromMessages,
-  getServiceProviderConfig,
-  listResourceTypes,
-  getResourceType,
-  listSchemas,
-  getSchema,
-  refuseMe,
-  refuseBulk,
-  refuseSearch,
+  ...SCIM_DISCOVERY,
   getAdminSession,
   getAdminHistory,
   getAdminStart,

@@ -1,9 +1,8 @@
 import t from 'tap'
 import { SCIM_ANSWERS_BYTES_MAX } from '../../../src/schemas/scim/scim-resource-limits.ts'
 import { openScimAnswers } from '../../../src/server/limits/scim-answers.ts'
-import { getGroup } from '../../../src/server/operations/scim/get-group.ts'
-import { listScimGroups } from '../../../src/server/operations/scim/list-groups.ts'
-import { searchGroups } from '../../../src/server/operations/scim/search-groups.ts'
+import { GROUPS } from '../../../src/server/operations/scim/groups.ts'
+import { resourceOperations } from '../../../src/server/operations/scim/resource-operations.ts'
 import type { ScimGroup } from '../../../src/server/ports/scim/scim.ts'
 import { must } from '../../support/must.ts'
 
@@ -60,7 +59,10 @@ t.test('a group, a list and a search count until they were read', async (t) => {
     body: {},
     headers: {},
   } as never
-  for (const { id, run } of [getGroup, listScimGroups, searchGroups]) {
+  const reads = ['scim.list_scim_groups', 'scim.search_groups', 'scim.get_group']
+  const operations = resourceOperations(GROUPS).filter(({ id }) => reads.includes(id))
+  t.equal(operations.length, reads.length)
+  for (const { id, run } of operations) {
     const answer = must(await run(call, ports))
     t.match(await run(call, ports), { ok: false, failure: { name: 'busy', retryAfterS: 1 } }, id)
     if (answer.kind === 'bytes') answer.done?.()

@@ -1,82 +1,12 @@
 import { filter as testOf } from 'scim2-parse-filter'
 import { ScimError, scimPatch, type ScimResource } from 'scim-patch'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
-import {
-  type Attributes,
-  booleanOf,
-  isComplex,
-  listedValues,
-  MULTI_VALUED,
-  PATCH_SCHEMA,
-} from '../../../schemas/scim/scim-attributes.ts'
-import { ScimParams, ScimShownQuery, ScimUserAnswer } from '../../../schemas/scim/scim-resources.ts'
+import { booleanOf, isComplex, listedValues, MULTI_VALUED } from '../../../schemas/scim/scim-attributes.ts'
 import { termsOf, type Filter } from '../../../schemas/scim/scim-filters.ts'
 import { SCIM_PATCH_COMPARISONS_MAX, SCIM_VALUES_MAX } from '../../../schemas/scim/scim-resource-limits.ts'
 import type { ScimUser, ScimUserInput } from '../../ports/scim/scim.ts'
-import { defineOperation } from '../define.ts'
-import { inOperation, type PatchStep, patchStepsOf } from './patch-steps.ts'
-import { selectionOf } from './projection.ts'
-import { actorOf, EXAMPLE_ID, versionsOf } from './scim-calls.ts'
-import { userAnswer } from './user-answers.ts'
+import { inOperation, type PatchStep } from './patch-steps.ts'
 import { tooManyValues, userInputOf } from './user-input.ts'
-
-interface Inputs {
-  readonly params: typeof ScimParams
-  readonly query: typeof ScimShownQuery
-  readonly headers: readonly ['if-match']
-  readonly body: 'scim_user_patch'
-}
-
-const ID = 'scim.patch_user'
-
-/** Changes a user. Source: RFC 7644 §3.5.2. */
-export const patchUser = defineOperation<Inputs, Attributes>({
-  id: ID,
-  area: 'scim',
-  method: 'patch',
-  path: '/Users/{id}',
-  tag: 'scim',
-  summary: 'Update a user',
-  description:
-    'Applies all of the operations or none. Changing `active` removes or restores memberships through groups; manual memberships stay.',
-  access: { keys: ['scim'] },
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: true,
-  input: { params: ScimParams, query: ScimShownQuery, headers: ['if-match'], body: 'scim_user_patch' },
-  success: {
-    status: 200,
-    body: ScimUserAnswer,
-    headers: { etag: 'ETag of the resource.', location: 'URL of the resource.' },
-  },
-  statuses: [400, 403, 404, 409, 412, 413, 500],
-  failures: [
-    'user_unknown',
-    'scim_value_invalid',
-    'scim_path_invalid',
-    'scim_target_missing',
-    'scim_immutable',
-    'scim_user_taken',
-    'scim_version_differs',
-    'store_unavailable',
-  ],
-  example: {
-    params: { id: EXAMPLE_ID },
-    body: { schemas: [PATCH_SCHEMA], Operations: [{ op: 'replace', path: 'active', value: false }] },
-  },
-  async run(call, ports) {
-    const { body, headers, params } = call
-    const steps = await patchStepsOf(body)
-    if (!steps.ok) return steps
-    const patched = await ports.scimUsers.update(
-      params.id,
-      (before) => patchedUser(before, steps.value),
-      versionsOf(headers['if-match']),
-      actorOf(call, ID),
-    )
-    return patched.ok ? ok(userAnswer(patched.value, selectionOf(call.query), ports)) : patched
-  },
-})
 
 type Document = Record<string, unknown>
 

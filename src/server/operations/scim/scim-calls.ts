@@ -35,9 +35,12 @@ function textOf(text: string | undefined): string | null {
   return text === undefined || text.trim() === '' ? null : text
 }
 
-/** The parts of a resource that its ETag covers. The version of a user does not count its groups. */
-interface Tagged {
+/** What all resources have. The ETag covers the version, and a user's groups, which the version does not count. */
+export interface Tagged {
+  readonly id: string
   readonly version: number
+  readonly createdAt: Date
+  readonly updatedAt: Date
   readonly groups?: readonly { readonly id: string; readonly displayName: string }[]
 }
 
@@ -85,14 +88,8 @@ export function locationOf(origin: string, kind: 'Users' | 'Groups', id: string)
   return `${origin}${SCIM_PREFIX}/${kind}/${id}`
 }
 
-interface Dated extends Tagged {
-  readonly id: string
-  readonly createdAt: Date
-  readonly updatedAt: Date
-}
-
 /** Metadata of a resource. RFC 7643 §3.1. */
-export function metaOf(origin: string, kind: 'Users' | 'Groups', resource: Dated): object {
+export function metaOf(origin: string, kind: 'Users' | 'Groups', resource: Tagged): object {
   return {
     resourceType: kind === 'Users' ? 'User' : 'Group',
     created: resource.createdAt.toISOString(),

@@ -1,6 +1,5 @@
 import { ok } from '../../../../schemas/failures.ts'
 import { MappingAnswer, type CreateMappingBody } from '../../../../schemas/scim/group-mappings.ts'
-import { CONTROL_DEADLINE_MS } from '../../../../schemas/limits/limits.ts'
 import { defineOperation } from '../../define.ts'
 import { actorOf, mappingAnswer } from './mapping-answers.ts'
 
@@ -20,9 +19,6 @@ export const createMapping = defineOperation<Inputs, CreateMappingBody>({
   description:
     'Active members of the group become members of the workspace with this role. Repeating the call with the same ' +
     'role returns the existing mapping; another role is refused.',
-  access: { keys: ['management'] },
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: true,
   idempotent: true,
   input: { body: 'create_mapping' },
   success: { status: 201, body: MappingAnswer },

@@ -4,7 +4,6 @@ import {
   DeleteMappingQuery,
   MappingParams,
 } from '../../../../schemas/scim/group-mappings.ts'
-import { CONTROL_DEADLINE_MS } from '../../../../schemas/limits/limits.ts'
 import { defineOperation } from '../../define.ts'
 import { actorOf, CHANGE_STATUSES, EXAMPLE_MAPPING, MAPPING_FAILURES } from './mapping-answers.ts'
 
@@ -18,9 +17,6 @@ export const deleteMapping = defineOperation({
   tag: 'group-mappings',
   summary: 'Delete a group mapping',
   description: '`keep_members` is required: it decides whether members added by this mapping stay.',
-  access: { keys: ['management'] },
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: true,
   input: { params: MappingParams, query: DeleteMappingQuery },
   success: { status: 200, body: DeletedMappingAnswer },
   statuses: CHANGE_STATUSES,

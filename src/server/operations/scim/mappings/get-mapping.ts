@@ -1,6 +1,5 @@
 import { ok } from '../../../../schemas/failures.ts'
 import { MappingAnswer, ReadMappingParams } from '../../../../schemas/scim/group-mappings.ts'
-import { CONTROL_DEADLINE_MS } from '../../../../schemas/limits/limits.ts'
 import { defineOperation } from '../../define.ts'
 import { EXAMPLE_MAPPING, mappingAnswer, MAPPING_FAILURES, READ_STATUSES } from './mapping-answers.ts'
 
@@ -11,9 +10,6 @@ export const getMapping = defineOperation({
   path: '/scim/group-mappings/{id}',
   tag: 'group-mappings',
   summary: 'Get a group mapping',
-  access: { keys: ['management'] },
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: false,
   input: { params: ReadMappingParams },
   success: { status: 200, body: MappingAnswer },
   statuses: READ_STATUSES,

@@ -1,6 +1,5 @@
 import { ok } from '../../../../schemas/failures.ts'
 import { SyncJobAnswer, SyncJobParams } from '../../../../schemas/scim/group-mappings.ts'
-import { CONTROL_DEADLINE_MS } from '../../../../schemas/limits/limits.ts'
 import { defineOperation } from '../../define.ts'
 import { EXAMPLE_MAPPING, READ_STATUSES, syncJobAnswer } from './mapping-answers.ts'
 
@@ -12,9 +11,6 @@ export const getSync = defineOperation({
   tag: 'group-mappings',
   summary: 'Get a sync job',
   description: 'Available for 30 days after the sync ends.',
-  access: { keys: ['management'] },
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: false,
   input: { params: SyncJobParams },
   success: { status: 200, body: SyncJobAnswer },
   statuses: READ_STATUSES,

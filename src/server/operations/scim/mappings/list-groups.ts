@@ -1,7 +1,6 @@
 import { offsetPage } from '../../../../schemas/lists/cut-page.ts'
 import { ok } from '../../../../schemas/failures.ts'
 import { DirectoryGroupListAnswer, ScimPageQuery } from '../../../../schemas/scim/group-mappings.ts'
-import { CONTROL_DEADLINE_MS } from '../../../../schemas/limits/limits.ts'
 import { defineOperation } from '../../define.ts'
 import { groupAnswer, pageOf, READ_STATUSES } from './mapping-answers.ts'
 
@@ -13,9 +12,6 @@ export const listGroups = defineOperation({
   tag: 'group-mappings',
   summary: 'List groups of the identity provider',
   description: 'Sorted by display name. Only the identity provider can change groups.',
-  access: { keys: ['management'] },
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: false,
   input: { query: ScimPageQuery },
   success: { status: 200, body: DirectoryGroupListAnswer, isList: true },
   statuses: READ_STATUSES,

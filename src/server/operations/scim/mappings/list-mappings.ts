@@ -1,7 +1,6 @@
 import { offsetPage } from '../../../../schemas/lists/cut-page.ts'
 import { ok } from '../../../../schemas/failures.ts'
 import { MappingListAnswer, ScimPageQuery } from '../../../../schemas/scim/group-mappings.ts'
-import { CONTROL_DEADLINE_MS } from '../../../../schemas/limits/limits.ts'
 import { defineOperation } from '../../define.ts'
 import { mappingAnswer, pageOf, READ_STATUSES } from './mapping-answers.ts'
 
@@ -12,9 +11,6 @@ export const listMappings = defineOperation({
   path: '/scim/group-mappings',
   tag: 'group-mappings',
   summary: 'List group mappings',
-  access: { keys: ['management'] },
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: false,
   input: { query: ScimPageQuery },
   success: { status: 200, body: MappingListAnswer, isList: true },
   statuses: READ_STATUSES,

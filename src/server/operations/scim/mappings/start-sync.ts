@@ -1,6 +1,5 @@
 import { ok } from '../../../../schemas/failures.ts'
 import { SyncJobAnswer } from '../../../../schemas/scim/group-mappings.ts'
-import { CONTROL_DEADLINE_MS } from '../../../../schemas/limits/limits.ts'
 import { defineOperation } from '../../define.ts'
 import { actorOf, READ_STATUSES, syncJobAnswer } from './mapping-answers.ts'
 
@@ -15,9 +14,6 @@ export const startSync = defineOperation({
   summary: 'Recompute all grants',
   description:
     'Recomputes grants from the stored groups. While a sync job is queued, further calls return that sync job.',
-  access: { keys: ['management'] },
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: true,
   input: {},
   success: { status: 202, body: SyncJobAnswer, headers: { location: 'Path of the sync job.' } },
   statuses: READ_STATUSES,

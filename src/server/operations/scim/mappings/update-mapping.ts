@@ -4,7 +4,6 @@ import {
   MappingParams,
   type UpdateMappingBody,
 } from '../../../../schemas/scim/group-mappings.ts'
-import { CONTROL_DEADLINE_MS } from '../../../../schemas/limits/limits.ts'
 import { defineOperation } from '../../define.ts'
 import {
   actorOf,
@@ -30,9 +29,6 @@ export const updateMapping = defineOperation<Inputs, UpdateMappingBody>({
   summary: 'Update the role of a group mapping',
   description:
     'The change applies at once to all members added by this mapping. A user with several grants gets the highest of the granted roles.',
-  access: { keys: ['management'] },
-  deadlineMs: CONTROL_DEADLINE_MS,
-  outlivesClient: true,
   input: { params: MappingParams, body: 'update_mapping' },
   success: { status: 200, body: MappingAnswer },
   statuses: CHANGE_STATUSES,
