@@ -4,7 +4,7 @@ import { HISTORY_LINES_MAX } from '../../schemas/operator/history-limits.ts'
 import { HISTORY_HOUR_S } from '../../schemas/operator/history-range.ts'
 import type { LoadedCatalogue } from '../catalogue/load.ts'
 import type { Config } from '../config.ts'
-import { countGenerations } from '../observe/generation-metrics.ts'
+import { countsOf } from '../observe/metric-table.ts'
 import type { Metrics } from '../observe/metrics.ts'
 import type { ModelCalls } from '../ports/model-calls.ts'
 import type { Egress } from '../ports/egress/egress.ts'
@@ -47,7 +47,8 @@ import { openJournal } from '../journal/journal.ts'
 import { openKeptCount } from '../journal/kept-count.ts'
 import { journalsFolder } from '../journal/segments.ts'
 import { createSpend, type FrontSpend } from '../money/spend.ts'
-import { watchMoney } from '../observe/money-metrics.ts'
+import { watchMetrics } from '../observe/read-metrics.ts'
+import { MONEY } from '../observe/read-table.ts'
 import { openLender } from '../store/money/lender.ts'
 import { identityOf } from '../supervisor/fleet/process-state.ts'
 import { MONEY_POOL_MAX } from '../supervisor/fleet/shares.ts'
@@ -112,7 +113,11 @@ export async function openFrontPorts(config: Config, deps: FrontPortDeps): Promi
   }
   const embedder = createEmbedder(calling)
   const inference = createInference({ ...calling, streamHoldMs: config.streamHoldMs })
-  const generations = openGenerations({ store, log, count: countGenerations(metrics.registry) })
+  const generations = openGenerations({
+    store,
+    log,
+    count: countsOf(metrics.registry, 'sluice_generation_records_total'),
+  })
   const vault = openVaultPorts({ store, rootKeys, jobs, log, publish: hints.publish })
   const { releases } = vault.ports
   const shared = { store, egress, catalogue, releases }
@@ -283,7 +288,7 @@ function openMoneyPorts({ dataDir }: Pick<Config, 'dataDir'>, deps: MoneyDeps): 
     log,
     fenced,
   })
-  watchMoney(metrics.registry, () => spend.reading)
+  watchMetrics(metrics.registry, MONEY, () => spend.reading)
   metrics.live.add({ money: () => spend.reading })
   return {
     spend,

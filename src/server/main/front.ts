@@ -11,11 +11,11 @@ import { BUILT_OPENAPI } from '../http/reference/site.ts'
 import { createAdmission, type Admission } from '../limits/admission.ts'
 import { createModelCalls, type FrontModelCalls } from '../limits/model-calls.ts'
 import { openBroadcast, type Broadcast } from '../observe/broadcast.ts'
-import { watchBreakers } from '../observe/breaker-metrics.ts'
-import { watchFrontLoad, type FrontReading } from '../observe/front-metrics.ts'
+import { frontLoads, type FrontReading } from '../observe/front-metrics.ts'
 import { createMetrics, type Metrics } from '../observe/metrics.ts'
 import { createObserver, type RequestRecorder } from '../observe/observer.ts'
-import { watchSessions } from '../observe/session-metrics.ts'
+import { watchMetrics } from '../observe/read-metrics.ts'
+import { BREAKERS, FRONT_LOAD, SESSIONS } from '../observe/read-table.ts'
 import { openTracing, type CallTracer } from '../observe/tracing.ts'
 import { OPERATIONS } from '../operations/index.ts'
 import type { Egress } from '../ports/egress/egress.ts'
@@ -234,15 +234,18 @@ function watchFront(
       redis: !state.isReachable,
     }),
   })
-  watchSessions(metrics.registry, () => ({ ...pools.sessions.load, waitingBytes: intake.waitingBytes }))
+  watchMetrics(metrics.registry, SESSIONS, () => ({
+    ...pools.sessions.load,
+    waitingBytes: intake.waitingBytes,
+  }))
   const load = (): FrontReading => ({
     loop: performance.eventLoopUtilization(),
     shortJobs: pools.shortJobsLoad,
     sessions: pools.sessions.load,
     nowMs: performance.now(),
   })
-  watchFrontLoad(metrics.registry, slot, load)
-  watchBreakers(metrics.registry, breakers)
+  watchMetrics(metrics.registry, FRONT_LOAD, frontLoads(slot, load))
+  watchMetrics(metrics.registry, BREAKERS, breakers)
   metrics.live.add({ front: { slot, load }, breakers })
 }
 

@@ -1,4 +1,5 @@
-import { LOG_LINES_DROPPED, LOG_LINES_DROPPED_HELP, type Facts } from '../observe/metrics.ts'
+import type { Facts } from '../observe/metrics.ts'
+import { LOG_LINES_DROPPED, LOG_LINES_DROPPED_HELP } from '../observe/read-table.ts'
 import type { DiskFigures, NodeFigures, NodeGauges, StoreFigures } from '../supervisor/node-setup.ts'
 
 /** Metrics of the node itself. */

@@ -1,6 +1,6 @@
 import type { Config } from '../config.ts'
 import type { Metrics } from '../observe/metrics.ts'
-import { countRequests } from '../observe/requests/request-metrics.ts'
+import { countsOf } from '../observe/metric-table.ts'
 import { openSpill, openSpillWriter, spillFolder } from '../observe/requests/spill-folder.ts'
 import type { Log } from '../ports/observe.ts'
 import { startRequestWriter } from '../runner/requests/request-writer.ts'
@@ -22,7 +22,7 @@ export function openRequestRecorder(
   if (kept.requestDays === null) return undefined
   return new RequestRecorder({
     spill: openSpillWriter(spillFolder(dataDir)),
-    count: countRequests(metrics.registry),
+    count: countsOf(metrics.registry, 'sluice_request_log_calls_total'),
     log,
   })
 }
@@ -41,7 +41,7 @@ export function startRequestLog(
     spill: openSpill(spillFolder(dataDir)),
     rows: openRequestRows(store),
     isOn: kept.requestDays !== null,
-    count: countRequests(metrics.registry),
+    count: countsOf(metrics.registry, 'sluice_request_log_calls_total'),
     log,
     isAway,
     now: () => performance.now(),

@@ -5,7 +5,8 @@ import { createIntake } from '../../workers/sessions/intake.ts'
 import { openThreads, type Pools } from '../../workers/thread-pools.ts'
 import type { Config } from '../config.ts'
 import { createMetrics, type Metrics } from '../observe/metrics.ts'
-import { createRetentionMeters } from '../observe/retention-metrics.ts'
+import { watchMetrics } from '../observe/read-metrics.ts'
+import { HELD_VIDEOS } from '../observe/read-table.ts'
 import type { Log } from '../ports/observe.ts'
 import type { Storage } from '../ports/files/storage.ts'
 import { repeat } from '../runner/repeat.ts'
@@ -29,7 +30,7 @@ import { RUNNER_POOL_MAX } from '../supervisor/fleet/shares.ts'
 import { openKeyRing } from '../vault/key-ring.ts'
 import { watchAdminPorts } from '../store/nodes/admin-ports.ts'
 import type { LoadedCatalogue } from '../catalogue/load.ts'
-import { createVideoMeters, watchHeldVideos } from '../observe/video-metrics.ts'
+import { createRetentionMeters, createVideoMeters } from '../observe/runner-metrics.ts'
 import type { Egress } from '../ports/egress/egress.ts'
 import type { KeyRing } from '../ports/vault/key-ring.ts'
 import type { SecretReleases } from '../ports/vault/vault.ts'
@@ -248,7 +249,7 @@ function startVideos(config: Config, deps: RunnerVideoDeps): (endMsMax: number) 
   const work = openVideoWork(store, endsOf(config, log))
   const { releases } = vault.ports
   const engine = engineOf(deps, { catalogue, pools, releases, heartbeat, work })
-  watchHeldVideos(metrics.registry, () => engine.held)
+  watchMetrics(metrics.registry, HELD_VIDEOS, () => engine.held)
   metrics.live.add({ heldVideos: () => engine.held })
   metrics.watch({ shortJobsWaiting: () => pools.shortJobsWaiting + opening.shortJobsWaiting })
   const stopRefreshing = state.onChange((isReachable) => {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Config } from '../config.ts'
 import type { Metrics } from '../observe/metrics.ts'
-import { watchWebhooks } from '../observe/webhook-metrics.ts'
+import { createWebhookMeters } from '../observe/runner-metrics.ts'
 import type { Egress } from '../ports/egress/egress.ts'
 import type { KeyRing } from '../ports/vault/key-ring.ts'
 import type { Log } from '../ports/observe.ts'
@@ -52,7 +52,7 @@ export function startWebhooks({
   let counts: DeliveryCounts | null = null
   const deliveries = openDeliveries({ store })
   const secrets = secretsOf({ store, keyRing })
-  const meters = watchWebhooks(metrics.registry, () => counts)
+  const meters = createWebhookMeters(metrics.registry, () => counts)
   metrics.live.add({ deliveries: () => counts })
   const chores = [
     repeat(

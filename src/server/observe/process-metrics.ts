@@ -1,7 +1,9 @@
 import { createHistogram, performance } from 'node:perf_hooks'
-import { Counter, Gauge, type Registry } from 'prom-client'
+import type { Registry } from 'prom-client'
 import { every, type Repetition } from '../structures/ticks.ts'
 import { heapCollector } from './heap-collector.ts'
+import { watchMetrics } from './read-metrics.ts'
+import { FRONT_PROCESS, PROCESS } from './read-table.ts'
 
 /**
  * Milliseconds of the sampling timer while a front works: a delay is reported too short by at most this much.
@@ -24,65 +26,15 @@ export type WatchedLoop = Pick<LoopSampler, 'follow' | 'stop'>
  * @param front the slot of a front, which distinguishes its delay from that of others
  */
 export function watchProcess(registry: Registry, front: number | null = null): WatchedLoop {
-  const registers = [registry]
   const loop = new LoopSampler(front === null ? OTHER_RESOLUTION_MS : FRONT_RESOLUTION_MS)
-  new Gauge({
-    name: 'sluice_event_loop_delay_seconds',
-    help: 'Event loop delay in seconds since the last reading, by percentile: the maximum over all processes.',
-    labelNames: ['percentile'],
-    registers,
-    aggregator: 'max',
-    collect() {
-      for (const [percentile, seconds] of [
-        ['50', loop.percentileS(50)],
-        ['99', loop.percentileS(99)],
-        ['100', loop.maxS],
-      ] as const) {
-        this.set({ percentile }, seconds)
-        ofFront?.set({ front: front ?? 0, percentile }, seconds)
-      }
-      loop.reset()
-    },
-  })
-  // prom-client collects this gauge after the one above, which sets it.
-  const ofFront =
-    front === null
-      ? null
-      : new Gauge({
-          name: 'sluice_front_event_loop_delay_seconds',
-          help: 'Event loop delay in seconds since the last reading, by front and percentile.',
-          labelNames: ['front', 'percentile'],
-          registers,
-          aggregator: 'max',
-        })
-  let before = { user: 0, system: 0 }
-  new Counter({
-    name: 'process_cpu_seconds_total',
-    help: "CPU seconds used by the node's processes, by mode: user or system.",
-    labelNames: ['mode'],
-    registers,
-    collect() {
-      const now = process.cpuUsage()
-      this.inc({ mode: 'user' }, (now.user - before.user) / 1e6)
-      this.inc({ mode: 'system' }, (now.system - before.system) / 1e6)
-      before = now
-    },
-  })
-  new Gauge({
-    name: 'process_resident_memory_bytes',
-    help: "Resident memory of the node's processes, in bytes.",
-    registers,
-    collect() {
-      this.set(process.memoryUsage.rss())
-    },
-  })
-  new Gauge({
-    name: 'sluice_heap_bytes',
-    help: "JavaScript heap used by the node's processes, in bytes.",
-    registers,
-    collect() {
-      this.set(process.memoryUsage().heapUsed)
-    },
+  watchMetrics(registry, front === null ? PROCESS : FRONT_PROCESS, () => {
+    const delays = [
+      ['50', loop.percentileS(50)],
+      ['99', loop.percentileS(99)],
+      ['100', loop.maxS],
+    ] as const
+    loop.reset()
+    return { front, delays, cpu: process.cpuUsage(), memory: process.memoryUsage() }
   })
   return loop
 }

@@ -1,40 +1,51 @@
 import { Counter, Gauge, type Registry } from 'prom-client'
 
-/** Registers one metric, whose value is taken from the reading at each collection. */
-export type ReadMetric<T> = (name: string, help: string, value: (reading: T) => number) => void
-
-/** @param aggregator what the node shows of the values of its processes; ages and flags have no sum */
-export type ReadGauge<T> = (...metric: [...Parameters<ReadMetric<T>>, aggregator?: 'sum' | 'max']) => void
-
-export interface ReadMetrics<T> {
-  readonly gauge: ReadGauge<T>
-  /** Its values count since the start. */
-  readonly counter: ReadMetric<T>
+/** A metric whose values are read when the metrics are. */
+interface ReadMetric<R> {
+  readonly help: string
+  readonly labels?: readonly string[]
+  /** What the node shows of the values of its processes: ages and flags have no sum. */
+  readonly aggregator?: 'max'
+  /** With labels: a value for each set of labels, whose values are joined by `|`. */
+  readonly value: (reading: R) => number | Iterable<readonly [labels: string, value: number]>
 }
 
-/** Metrics without labels that are read on demand. */
-export function readMetrics<T>(registry: Registry, read: () => T): ReadMetrics<T> {
-  const registers = [registry]
-  return {
-    gauge: (name, help, value, aggregator = 'sum') =>
-      void new Gauge({
-        name,
-        help,
-        registers,
-        aggregator,
-        collect() {
-          this.set(value(read()))
-        },
-      }),
-    counter: (name, help, value) =>
-      void new Counter({
-        name,
-        help,
-        registers,
+/** Metrics of one reading, by name: counters since the start if the name ends with `_total`, else gauges. */
+export type ReadTable<R> = Readonly<Record<string, ReadMetric<R>>>
+
+/** @param read called once each time the metrics are read */
+export function watchMetrics<R>(registry: Registry, table: ReadTable<R>, read: () => R): void {
+  let reading: R | null = null
+  const [first] = Object.keys(table)
+  for (const [name, { help, labels = [], aggregator = 'sum', value }] of Object.entries(table)) {
+    const declared = { name, help, labelNames: [...labels], registers: [registry] }
+    const values = (): Iterable<readonly [Readonly<Record<string, string>>, number]> => {
+      // prom-client collects metrics in the order of their registration: the first one reads for all.
+      if (name === first) reading = read()
+      const found = value(reading as R)
+      if (typeof found === 'number') return [[{}, found]]
+      return Array.from(found, ([joined, one]) => [labelled(labels, joined), one] as const)
+    }
+    if (name.endsWith('_total'))
+      new Counter({
+        ...declared,
         collect() {
           this.reset()
-          this.inc(value(read()))
+          for (const [of, one] of values()) this.inc(of, one)
         },
-      }),
+      })
+    else
+      new Gauge({
+        ...declared,
+        aggregator,
+        collect() {
+          for (const [of, one] of values()) this.set(of, one)
+        },
+      })
   }
+}
+
+function labelled(names: readonly string[], joined: string): Readonly<Record<string, string>> {
+  const values = names.length === 1 ? [joined] : joined.split('|')
+  return Object.fromEntries(names.map((name, at) => [name, values[at] ?? '']))
 }

@@ -1,4 +1,4 @@
-import { Gauge, type Registry } from 'prom-client'
+import type { Registry } from 'prom-client'
 import type { FailureName } from '../../schemas/failures.ts'
 import {
   METRIC_MODELS_MAX,
@@ -6,16 +6,14 @@ import {
   METRIC_DROPPED_MAX,
 } from '../../schemas/inference/stream-limits.ts'
 import type { AnsweredInput, AnswerMeter, FirstOutput, StreamEnd, StreamMeters } from '../ports/observe.ts'
-import { Durations, FIRST_OUTPUT_BUCKETS, ByLabels, Tally, type Count } from './durations.ts'
+import { ByLabels, FIRST_OUTPUT_BUCKETS, type Count, type Durations, type Tally } from './durations.ts'
+import { durationsOf, tallyOf } from './metric-table.ts'
+import { watchMetrics } from './read-metrics.ts'
+import { OPEN_STREAMS } from './read-table.ts'
 import type { UnpricedTier } from './unpriced-tiers.ts'
 import { fieldName, OTHER_FIELD } from '../../dialects/table/field-names.ts'
 import { UNPRICED_TIER_CALLS, unpricedTierOf } from './unpriced-tiers.ts'
 
-/** Seconds of Sluice's own part. */
-const OWN_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1]
-/** Tokens a second: from a large model on a busy machine to hardware that is made for models. */
-const RATE_BUCKETS = [2.5, 5, 10, 20, 30, 50, 75, 100, 150, 200, 300, 500, 1_000, 2_000]
-const LABELS = ['operation', 'provider', 'model'] as const
 /** The models after the first METRIC_MODELS_MAX. */
 const OTHER = 'other'
 
@@ -48,9 +46,9 @@ export interface StreamMetrics extends StreamMeters {
 
 export function createStreamMeters(registry: Registry): StreamMetrics {
   const counts = talliesOf(registry)
-  const durations = durationsOf(registry)
+  const durations = histogramsOf(registry)
   const open = watchOpen(registry)
-  const models = new AnsweredModels(registry, LABELS)
+  const models = new AnsweredModels(registry)
   const written = { count: 0 }
   const metrics = { counts, durations, written }
   const meters = new ByLabels(
@@ -74,7 +72,7 @@ export function createStreamMeters(registry: Registry): StreamMetrics {
 /** The metrics in which all answers are counted. */
 interface AnswerMetrics {
   readonly counts: ReturnType<typeof talliesOf>
-  readonly durations: ReturnType<typeof durationsOf>
+  readonly durations: ReturnType<typeof histogramsOf>
   /** Tokens of all outputs. */
   readonly written: Count
 }
@@ -142,65 +140,23 @@ class ModelMeter implements AnswerMeter {
 }
 
 function talliesOf(registry: Registry) {
-  const tally = (name: string, help: string, ...labels: readonly string[]): Tally =>
-    new Tally(registry, name, help, [...LABELS, ...labels])
   return {
-    calls: tally(
-      'sluice_model_calls_total',
-      'Calls to text models, by operation, provider, model and failure; provider is empty if none answered, and failure is empty if the call succeeded.',
-      'failure',
-    ),
-    commits: tally(
-      'sluice_stream_commits_total',
-      'Streamed answers that sent their first output, by operation, provider and model.',
-    ),
-    fallbacks: tally(
-      'sluice_stream_fallbacks_total',
-      'Endpoints that failed before the first output of a stream, by operation, model and the provider that answered instead.',
-    ),
-    cuts: tally(
-      'sluice_streams_cut_total',
-      'Streams cut off before the answer was complete, by operation, provider, model and cause.',
-      'cause',
-    ),
-    drains: tally(
-      'sluice_stream_drains_total',
-      'Streams read to the end after the client disconnected, by operation, provider and model.',
-    ),
-    paused: tally(
-      'sluice_stream_paused_seconds_total',
-      'Time that streams were paused because the client did not read, in seconds, by operation, provider and model.',
-    ),
-    estimated: tally(
-      'sluice_estimated_usage_total',
-      'Answers charged by estimated token counts because they were cut off or the provider reported no credible counts, by operation, provider and model.',
-    ),
-    tokens: tally(
-      'sluice_output_tokens_total',
-      'Output tokens of text models, counted as they are generated, by operation, provider and model.',
-    ),
+    calls: tallyOf(registry, 'sluice_model_calls_total'),
+    commits: tallyOf(registry, 'sluice_stream_commits_total'),
+    fallbacks: tallyOf(registry, 'sluice_stream_fallbacks_total'),
+    cuts: tallyOf(registry, 'sluice_streams_cut_total'),
+    drains: tallyOf(registry, 'sluice_stream_drains_total'),
+    paused: tallyOf(registry, 'sluice_stream_paused_seconds_total'),
+    estimated: tallyOf(registry, 'sluice_estimated_usage_total'),
+    tokens: tallyOf(registry, 'sluice_output_tokens_total'),
   }
 }
 
-function durationsOf(registry: Registry) {
-  const durations = (name: string, help: string, bounds: readonly number[]): Durations =>
-    new Durations(registry, { name, help, labels: LABELS, bounds })
+function histogramsOf(registry: Registry) {
   return {
-    first: durations(
-      'sluice_ttft_seconds',
-      'Time in seconds from the request to the first output of a stream, by operation, provider and model.',
-      FIRST_OUTPUT_BUCKETS,
-    ),
-    own: durations(
-      'sluice_gateway_ttft_seconds',
-      "Time in seconds from a stream's request to its first provider attempt, by operation, provider and model.",
-      OWN_BUCKETS,
-    ),
-    rate: durations(
-      'sluice_output_tokens_per_second',
-      'Output tokens per second of a stream after its first output, excluding pauses, by operation, provider and model.',
-      RATE_BUCKETS,
-    ),
+    first: durationsOf(registry, 'sluice_ttft_seconds'),
+    own: durationsOf(registry, 'sluice_gateway_ttft_seconds'),
+    rate: durationsOf(registry, 'sluice_output_tokens_per_second'),
   }
 }
 
@@ -227,18 +183,7 @@ interface Open {
 function watchOpen(registry: Registry): Open {
   const open = new Map<string, number>()
   let all = 0
-  new Gauge({
-    name: 'sluice_streams_open',
-    help: 'Streams in progress that have sent their first output, by operation, provider and model.',
-    labelNames: [...LABELS],
-    registers: [registry],
-    collect() {
-      for (const [values, count] of open) {
-        const [operation = '', provider = '', model = ''] = values.split('|')
-        this.set({ operation, provider, model }, count)
-      }
-    },
-  })
+  watchMetrics(registry, OPEN_STREAMS, () => open)
   return {
     get all() {
       return all
@@ -295,27 +240,10 @@ export class AnsweredModels {
   readonly #unpriced: Tally
   readonly #pairs = new Set<string>()
 
-  /** @param labels names of the labels; the last one is `model` */
-  constructor(registry: Registry, labels: readonly string[]) {
-    this.#input = new Tally(
-      registry,
-      'sluice_input_tokens_total',
-      "Input tokens of answered calls, by operation, provider, model and use of the provider's cache: read, write or none.",
-      [...labels, 'cache'],
-    )
-    this.#dropped = new Tally(
-      registry,
-      'sluice_dropped_fields_total',
-      'Answered calls with a request field that was not sent to the provider, by operation, provider, model and field.',
-      [...labels, 'field'],
-    )
-    this.#unpriced = new Tally(
-      registry,
-      UNPRICED_TIER_CALLS,
-      'Answers charged at the base price because their tier has no price in the catalogue, by operation, provider, ' +
-        'model, tier and member (the field that contains the tier).',
-      [...labels, 'member', 'tier'],
-    )
+  constructor(registry: Registry) {
+    this.#input = tallyOf(registry, 'sluice_input_tokens_total')
+    this.#dropped = tallyOf(registry, 'sluice_dropped_fields_total')
+    this.#unpriced = tallyOf(registry, UNPRICED_TIER_CALLS)
   }
 
   /** @param values of the labels */

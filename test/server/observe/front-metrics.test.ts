@@ -1,11 +1,9 @@
 import { Registry } from 'prom-client'
 import t from 'tap'
-import {
-  watchFrontLoad,
-  type FrontReading,
-  type PoolReading,
-} from '../../../src/server/observe/front-metrics.ts'
+import { frontLoads, type FrontReading, type PoolReading } from '../../../src/server/observe/front-metrics.ts'
 import { aggregate, createMetrics } from '../../../src/server/observe/metrics.ts'
+import { watchMetrics } from '../../../src/server/observe/read-metrics.ts'
+import { FRONT_LOAD } from '../../../src/server/observe/read-table.ts'
 
 const IDLE: PoolReading = { threads: 1, begun: 0, waitS: 0, busyS: 0 }
 const START: FrontReading = {
@@ -20,7 +18,11 @@ t.test(
   async (t) => {
     const registry = new Registry()
     let reading = START
-    watchFrontLoad(registry, 3, () => reading)
+    watchMetrics(
+      registry,
+      FRONT_LOAD,
+      frontLoads(3, () => reading),
+    )
     reading = {
       loop: { active: 1_300, idle: 700 },
       nowMs: 2_000,
@@ -48,7 +50,11 @@ t.test(
   async (t) => {
     const registry = new Registry()
     let reading = START
-    watchFrontLoad(registry, 0, () => reading)
+    watchMetrics(
+      registry,
+      FRONT_LOAD,
+      frontLoads(0, () => reading),
+    )
     t.match(await registry.metrics(), 'sluice_front_pool_utilization{front="0",pool="short_jobs"} 0\n')
     reading = { ...START, nowMs: 1_100, shortJobs: { ...IDLE, busyS: 9 } }
     t.match(await registry.metrics(), 'sluice_front_pool_utilization{front="0",pool="short_jobs"} 1\n')
@@ -57,10 +63,14 @@ t.test(
 
 t.test('the waiting time and the duration of short jobs are counted over all processes', async (t) => {
   const registry = new Registry()
-  watchFrontLoad(registry, 0, () => ({
-    ...START,
-    shortJobs: { threads: 1, begun: 7, waitS: 1.5, busyS: 2.5 },
-  }))
+  watchMetrics(
+    registry,
+    FRONT_LOAD,
+    frontLoads(0, () => ({
+      ...START,
+      shortJobs: { threads: 1, begun: 7, waitS: 1.5, busyS: 2.5 },
+    })),
+  )
   await registry.metrics()
   const text = await registry.metrics()
   for (const line of ['jobs_total 7', 'job_wait_seconds_total 1.5', 'job_busy_seconds_total 2.5'])

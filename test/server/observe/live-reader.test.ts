@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { FailureName } from '../../../src/schemas/failures.ts'
 import { createMetrics } from '../../../src/server/observe/metrics.ts'
-import { createVideoMeters } from '../../../src/server/observe/video-metrics.ts'
+import { createVideoMeters } from '../../../src/server/observe/runner-metrics.ts'
 import { FRONT_LOAD, MONEY } from '../../support/operator/live-readings.ts'
 import { pause } from '../../support/wait.ts'
 

@@ -1,6 +1,6 @@
 import { Registry } from 'prom-client'
 import t from 'tap'
-import { createRetentionMeters } from '../../../src/server/observe/retention-metrics.ts'
+import { createRetentionMeters } from '../../../src/server/observe/runner-metrics.ts'
 
 t.test('counts pruned rows by kind, and gives the age of the oldest row kept', async (t) => {
   const registry = new Registry()

@@ -1,10 +1,11 @@
 import { Registry } from 'prom-client'
 import t from 'tap'
-import { watchSessions } from '../../../src/server/observe/session-metrics.ts'
+import { watchMetrics } from '../../../src/server/observe/read-metrics.ts'
+import { SESSIONS } from '../../../src/server/observe/read-table.ts'
 
 t.test('the figures of session threads are read at each scrape, and counted once', async (t) => {
   const registry = new Registry()
-  watchSessions(registry, () => ({
+  watchMetrics(registry, SESSIONS, () => ({
     threads: 2,
     intakes: 3,
     unsealings: 4,

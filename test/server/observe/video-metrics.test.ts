@@ -1,11 +1,13 @@
 import { Registry } from 'prom-client'
 import t from 'tap'
-import { createVideoMeters, watchHeldVideos } from '../../../src/server/observe/video-metrics.ts'
+import { watchMetrics } from '../../../src/server/observe/read-metrics.ts'
+import { HELD_VIDEOS } from '../../../src/server/observe/read-table.ts'
+import { createVideoMeters } from '../../../src/server/observe/runner-metrics.ts'
 
 t.test('figures of the engine are shown by provider, and unknown providers share one label', async (t) => {
   const registry = new Registry()
   const meters = createVideoMeters({ registry }, ['veo'])
-  watchHeldVideos(registry, () => ({ accepted: 1, submitting: 0, running: 7, storing: 0 }))
+  watchMetrics(registry, HELD_VIDEOS, () => ({ accepted: 1, submitting: 0, running: 7, storing: 0 }))
   meters.claimed('veo', 3)
   meters.submitted('veo', 'taken')
   meters.looked('gone-1', 'adopted')

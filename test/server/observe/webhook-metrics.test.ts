@@ -1,6 +1,6 @@
 import t from 'tap'
 import { aggregate, createMetrics } from '../../../src/server/observe/metrics.ts'
-import { watchWebhooks } from '../../../src/server/observe/webhook-metrics.ts'
+import { createWebhookMeters } from '../../../src/server/observe/runner-metrics.ts'
 
 t.test('attempts of runners are summed; deliveries, which all of them count, are not', async (t) => {
   const runners = [
@@ -9,7 +9,7 @@ t.test('attempts of runners are summed; deliveries, which all of them count, are
   ].map((counts) => {
     const metrics = createMetrics()
     t.teardown(() => metrics.close())
-    const meters = watchWebhooks(metrics.registry, () => counts)
+    const meters = createWebhookMeters(metrics.registry, () => counts)
     meters.attempt('delivered')
     meters.attempt('timeout')
     return metrics
@@ -23,6 +23,6 @@ t.test('attempts of runners are summed; deliveries, which all of them count, are
 t.test('before the first count no figure is shown', async (t) => {
   const metrics = createMetrics()
   t.teardown(() => metrics.close())
-  watchWebhooks(metrics.registry, () => null)
+  createWebhookMeters(metrics.registry, () => null)
   t.notMatch(await aggregate([await metrics.snapshot()]), /sluice_webhook_deliveries\{/)
 })

@@ -1,14 +1,14 @@
 import { factsOf } from '../../../src/server/main/node-facts.ts'
-import { watchBreakers } from '../../../src/server/observe/breaker-metrics.ts'
-import { watchFrontLoad } from '../../../src/server/observe/front-metrics.ts'
-import { countGenerations } from '../../../src/server/observe/generation-metrics.ts'
+import { frontLoads } from '../../../src/server/observe/front-metrics.ts'
+import { countsOf } from '../../../src/server/observe/metric-table.ts'
 import { createMetrics } from '../../../src/server/observe/metrics.ts'
-import { watchMoney } from '../../../src/server/observe/money-metrics.ts'
-import { countRequests } from '../../../src/server/observe/requests/request-metrics.ts'
-import { createRetentionMeters } from '../../../src/server/observe/retention-metrics.ts'
-import { watchSessions } from '../../../src/server/observe/session-metrics.ts'
-import { createVideoMeters, watchHeldVideos } from '../../../src/server/observe/video-metrics.ts'
-import { watchWebhooks } from '../../../src/server/observe/webhook-metrics.ts'
+import { watchMetrics } from '../../../src/server/observe/read-metrics.ts'
+import { BREAKERS, FRONT_LOAD, HELD_VIDEOS, MONEY, SESSIONS } from '../../../src/server/observe/read-table.ts'
+import {
+  createRetentionMeters,
+  createVideoMeters,
+  createWebhookMeters,
+} from '../../../src/server/observe/runner-metrics.ts'
 
 /** A metric as the code declares it. */
 export interface MetricFamily {
@@ -62,18 +62,21 @@ function ofProcesses(): readonly MetricFamily[] {
     throw new Error('the values are not read')
   }
   const pool = { threads: 1, begun: 0, waitS: 0, busyS: 0 }
-  watchMoney(registry, unread)
-  watchSessions(registry, unread)
-  watchBreakers(registry, unread)
-  watchFrontLoad(registry, 0, () => ({
-    ...{ loop: { active: 0, idle: 0 }, shortJobs: pool, sessions: pool, nowMs: 0 },
-  }))
+  watchMetrics(registry, MONEY, unread)
+  watchMetrics(registry, SESSIONS, unread)
+  watchMetrics(registry, BREAKERS, unread)
+  const load = { loop: { active: 0, idle: 0 }, shortJobs: pool, sessions: pool, nowMs: 0 }
+  watchMetrics(
+    registry,
+    FRONT_LOAD,
+    frontLoads(0, () => load),
+  )
   createVideoMeters(metrics, [])
-  watchHeldVideos(registry, unread)
-  watchWebhooks(registry, unread)
+  watchMetrics(registry, HELD_VIDEOS, unread)
+  createWebhookMeters(registry, unread)
   createRetentionMeters(registry, unread)
-  countGenerations(registry)
-  countRequests(registry)
+  countsOf(registry, 'sluice_generation_records_total')
+  countsOf(registry, 'sluice_request_log_calls_total')
   metrics.close()
   return registry.getMetricsAsArray().map((metric) => {
     const { name, help, type, labelNames, aggregator } = metric as unknown as Omit<MetricFamily, 'labels'> & {
