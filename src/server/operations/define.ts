@@ -2,7 +2,7 @@ import type { Static, TSchema } from 'typebox'
 import { API_PREFIX, SCIM_PREFIX } from '../../schemas/api-prefix.ts'
 import type { CONVERSATION_HEADERS } from '../../schemas/inference/conversation.ts'
 import type { KeyKind } from '../../schemas/keys/api-keys.ts'
-import type { BodyName } from '../../schemas/bodies.ts'
+import type { BODIES, BodyName } from '../../schemas/bodies.ts'
 import { FAILURES, type FailureName, type Outcome } from '../../schemas/failures.ts'
 import type { KeyScope } from '../../schemas/keys/permissions.ts'
 import type { Repeatable } from '../../schemas/idempotency.ts'
@@ -243,6 +243,8 @@ export type Success =
 
 type StaticOf<S> = S extends TSchema ? Static<S> : undefined
 
+type BodyOf<N> = N extends BodyName ? Static<(typeof BODIES)[N]['schema']> : undefined
+
 interface InputShapes {
   readonly params?: TSchema
   readonly query?: TSchema
@@ -253,10 +255,10 @@ interface InputShapes {
 }
 
 /**
- * Adds the defaults, and types `run` by the declared inputs. The caller gives `B`, since a large member may
- * stay bytes.
+ * Adds the defaults, and types `run` by the declared inputs. The caller gives `B` where the body comes as
+ * something else: a large member may stay bytes.
  */
-export function defineOperation<const I extends InputShapes, B = undefined>(
+export function defineOperation<const I extends InputShapes, B = BodyOf<I['body']>>(
   operation: Omit<Operation<StaticOf<I['params']>, StaticOf<I['query']>, B>, 'input' | keyof Defaults> &
     Partial<Pick<Operation, keyof Defaults>> & { readonly input: I },
 ): Operation<StaticOf<I['params']>, StaticOf<I['query']>, B> {

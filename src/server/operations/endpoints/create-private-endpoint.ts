@@ -14,14 +14,10 @@ import { fieldsOf, type EndpointFields } from './endpoint-fields.ts'
 import { failureOfChecks, validate, VALIDATION_FAILURES, type ExaminedEndpoint } from './validation.ts'
 
 type CreateCall = Call<undefined, undefined, CreateEndpointBody>
-interface Inputs {
-  readonly body: 'create_private_endpoint'
-}
-
 const ID = 'private_endpoints.create'
 
 /** Creates a draft; with `activate` validates and activates it too. Source: B2.6, decisions C6, C16. */
-export const createPrivateEndpoint = defineOperation<Inputs, CreateEndpointBody>({
+export const createPrivateEndpoint = defineOperation({
   id: ID,
   method: 'post',
   path: '/private-endpoints',

@@ -1,22 +1,13 @@
 import { ok } from '../../../schemas/failures.ts'
-import {
-  EndpointParams,
-  WholeEndpointAnswer,
-  type SetEndpointPricingBody,
-} from '../../../schemas/endpoints/private-endpoints.ts'
+import { EndpointParams, WholeEndpointAnswer } from '../../../schemas/endpoints/private-endpoints.ts'
 import { defineOperation } from '../define.ts'
 import { actorOf, answer, ENDPOINT_FAILURES, EXAMPLE_PARAMS, refOf, wholeOf } from './endpoint-answers.ts'
 import { countable } from './endpoint-fields.ts'
 
 const ID = 'private_endpoints.set_pricing'
 
-interface Inputs {
-  readonly params: typeof EndpointParams
-  readonly body: 'set_private_endpoint_pricing'
-}
-
 /** Sets the price of the endpoint's calls; validations stay. Source: B2.6. */
-export const setPrivateEndpointPricing = defineOperation<Inputs, SetEndpointPricingBody>({
+export const setPrivateEndpointPricing = defineOperation({
   id: ID,
   method: 'put',
   path: '/private-endpoints/{id}/pricing',

@@ -12,13 +12,8 @@ import { baseUrlOf, countable } from './endpoint-fields.ts'
 
 const ID = 'private_endpoints.update'
 
-interface Inputs {
-  readonly params: typeof EndpointParams
-  readonly body: 'update_private_endpoint'
-}
-
 /** Changes a draft, which ends its validation. Source: B2.6. */
-export const updatePrivateEndpoint = defineOperation<Inputs, UpdateEndpointBody>({
+export const updatePrivateEndpoint = defineOperation({
   id: ID,
   method: 'patch',
   path: '/private-endpoints/{id}',

@@ -1,23 +1,14 @@
 import { ok } from '../../../schemas/failures.ts'
 import { PROBING_DEADLINE_MS } from '../../../schemas/endpoints/endpoint-limits.ts'
-import {
-  EndpointParams,
-  EndpointValidationAnswer,
-  type ValidateEndpointBody,
-} from '../../../schemas/endpoints/private-endpoints.ts'
+import { EndpointParams, EndpointValidationAnswer } from '../../../schemas/endpoints/private-endpoints.ts'
 import { defineOperation } from '../define.ts'
 import { actorOf, answer, EXAMPLE_PARAMS, refOf } from './endpoint-answers.ts'
 import { validate, VALIDATION_FAILURES } from './validation.ts'
 
 const ID = 'private_endpoints.validate'
 
-interface Inputs {
-  readonly params: typeof EndpointParams
-  readonly body: 'validate_private_endpoint'
-}
-
 /** Sends a real minimal request to the upstream and stores the result. Source: B2.6. */
-export const validatePrivateEndpoint = defineOperation<Inputs, ValidateEndpointBody>({
+export const validatePrivateEndpoint = defineOperation({
   id: ID,
   method: 'post',
   path: '/private-endpoints/{id}/validate',

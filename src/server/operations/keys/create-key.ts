@@ -17,12 +17,8 @@ import {
 
 const ID = 'keys.create'
 
-interface Inputs {
-  readonly body: 'create_key'
-}
-
 /** Creates a key; only this reply shows it. Source: B2.10, decisions C6, C9, C16. */
-export const createKey = defineOperation<Inputs, CreateKeyBody>({
+export const createKey = defineOperation({
   id: ID,
   method: 'post',
   path: '/keys',

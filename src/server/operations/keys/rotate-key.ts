@@ -15,13 +15,8 @@ import {
 
 const ID = 'keys.rotate'
 
-interface Inputs {
-  readonly params: typeof KeyParams
-  readonly body: 'rotate_key'
-}
-
 /** Replaces a key by a new one; the old key stays valid for a while. An extension of Sluice; decisions C6, C16. */
-export const rotateKey = defineOperation<Inputs, RotateKeyBody>({
+export const rotateKey = defineOperation({
   id: ID,
   method: 'post',
   path: '/keys/{hash}/rotate',

@@ -19,13 +19,8 @@ import {
 
 const ID = 'keys.update'
 
-interface Inputs {
-  readonly params: typeof KeyParams
-  readonly body: 'update_key'
-}
-
 /** Changes a key; every front applies the change. Source: B2.10, decision C3. */
-export const updateKey = defineOperation<Inputs, UpdateKeyBody>({
+export const updateKey = defineOperation({
   id: ID,
   method: 'patch',
   path: '/keys/{hash}',

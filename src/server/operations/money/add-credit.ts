@@ -8,13 +8,8 @@ import { nanoOfUsd, usdOfNano } from '../../../schemas/money/costs.ts'
 
 const ID = 'credits.add'
 
-interface Inputs {
-  readonly query: typeof OrganizationQuery
-  readonly body: 'credit'
-}
-
 /** Books a top-up of the organization's credit, or a correction. Source: an extension of Sluice; C14, C16. */
-export const addCredit = defineOperation<Inputs, CreditBody>({
+export const addCredit = defineOperation({
   id: ID,
   method: 'post',
   path: '/credits',

@@ -1,4 +1,4 @@
-import { BudgetAnswer, BudgetParams, type BudgetBody } from '../../../schemas/money/budgets.ts'
+import { BudgetAnswer, BudgetParams } from '../../../schemas/money/budgets.ts'
 import { fail, ok } from '../../../schemas/failures.ts'
 import { changedBy, defineOperation } from '../define.ts'
 import { BUDGET_EXAMPLE, BUDGET_FAILURES, budgetAnswer, budgetRefOf } from './budget-answers.ts'
@@ -6,13 +6,8 @@ import { nanoOfUsd } from '../../../schemas/money/costs.ts'
 
 const ID = 'budgets.put'
 
-interface Inputs {
-  readonly params: typeof BudgetParams
-  readonly body: 'budget'
-}
-
 /** Creates or changes the budget of a workspace on one interval. Source: B2.9, decision C15. */
-export const putBudget = defineOperation<Inputs, BudgetBody>({
+export const putBudget = defineOperation({
   id: ID,
   method: 'put',
   path: '/workspaces/{workspace_ref}/budgets/{interval}',

@@ -1,18 +1,14 @@
-import { ReplayedDeadAnswer, type ReplayDeadBody } from '../../../schemas/operator/admin.ts'
+import { ReplayedDeadAnswer } from '../../../schemas/operator/admin.ts'
 import { ADMIN_REPLAYED_MAX } from '../../../schemas/operator/admin-limits.ts'
 import { ok } from '../../../schemas/failures.ts'
 import { defineOperation } from '../define.ts'
 import { actorOf } from './admin-answers.ts'
 import { readableCount } from '../../../schemas/values/readable.ts'
 
-interface Inputs {
-  readonly body: 'replay_dead'
-}
-
 const ID = 'admin.replay_dead_webhooks'
 
 /** Delivers dead letters again. Source: an extension of Sluice; C4, C17. */
-export const replayDeadWebhooks = defineOperation<Inputs, ReplayDeadBody>({
+export const replayDeadWebhooks = defineOperation({
   id: ID,
   method: 'post',
   path: '/admin/webhooks/replay',

@@ -1,19 +1,15 @@
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { checkCallbackUrl } from '../../../schemas/webhooks/callback-urls.ts'
-import { TestWebhookAnswer, type TestWebhookBody } from '../../../schemas/webhooks/operator-webhooks.ts'
+import { TestWebhookAnswer } from '../../../schemas/webhooks/operator-webhooks.ts'
 import { WEBHOOK_TEST_DEADLINE_MS } from '../../../schemas/webhooks/webhook-limits.ts'
 import type { WebhookTestResult } from '../../ports/webhooks/operator-webhooks.ts'
 import { defineOperation, ownWorkspaceOf, type Success } from '../define.ts'
 import { actorOf } from './admin-answers.ts'
 
-interface Inputs {
-  readonly body: 'test_webhook'
-}
-
 const ID = 'admin.test_webhook'
 
 /** Sends a test event to a receiver and returns the result. Source: an extension of Sluice; C4, C17. */
-export const testWebhook = defineOperation<Inputs, TestWebhookBody>({
+export const testWebhook = defineOperation({
   id: ID,
   method: 'post',
   path: '/admin/webhooks/test',

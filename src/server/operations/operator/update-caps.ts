@@ -1,4 +1,4 @@
-import { CapsAnswer, OrganizationQuery, type CapsBody } from '../../../schemas/operator/caps.ts'
+import { CapsAnswer, OrganizationQuery } from '../../../schemas/operator/caps.ts'
 import { ok } from '../../../schemas/failures.ts'
 import { changedBy, defineOperation } from '../define.ts'
 import { namedOrganization } from '../named-organization.ts'
@@ -6,13 +6,8 @@ import { CAPS_STATUSES, capsAnswer } from './caps-answers.ts'
 
 const ID = 'caps.update'
 
-interface Inputs {
-  readonly query: typeof OrganizationQuery
-  readonly body: 'caps'
-}
-
 /** Sets the caps of an organization. Source: an extension of Sluice; C32, C33. */
-export const updateCaps = defineOperation<Inputs, CapsBody>({
+export const updateCaps = defineOperation({
   id: ID,
   method: 'patch',
   path: '/caps',

@@ -1,5 +1,4 @@
 import { ok } from '../../../schemas/failures.ts'
-import type { DesignateBody } from '../../../schemas/presets/preset-changes.ts'
 import { PresetAnswer, PresetParams, PresetQuery } from '../../../schemas/presets/presets.ts'
 import { defineOperation } from '../define.ts'
 import {
@@ -11,16 +10,10 @@ import {
   presetRefOf,
 } from './preset-answers.ts'
 
-interface Inputs {
-  readonly params: typeof PresetParams
-  readonly query: typeof PresetQuery
-  readonly body: 'preset_designate'
-}
-
 const ID = 'presets.designate'
 
 /** Designates another version of a preset, an earlier or a later one. An extension of Sluice; C20. */
-export const designatePreset = defineOperation<Inputs, DesignateBody>({
+export const designatePreset = defineOperation({
   id: ID,
   method: 'post',
   path: '/presets/{slug}/designate',

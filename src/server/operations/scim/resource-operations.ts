@@ -118,7 +118,7 @@ function listings<R extends Tagged, I, C>(resource: ScimResource<R, I, C>): read
       example: { query: examples.list },
       run: (call, ports) => listed(call, call.query, ports),
     }),
-    defineOperation<{ readonly body: 'scim_search' }, ScimSearchBody>({
+    defineOperation({
       ...headOf(resource, 'search', '/.search'),
       method: 'post',
       outlivesClient: false,

@@ -1,10 +1,5 @@
 import { fail, ok } from '../../../schemas/failures.ts'
-import {
-  InternParams,
-  secretAnswer,
-  SecretsAnswer,
-  type CopySecretsBody,
-} from '../../../schemas/vault/vault.ts'
+import { InternParams, secretAnswer, SecretsAnswer } from '../../../schemas/vault/vault.ts'
 import { changedBy, defineOperation } from '../define.ts'
 import {
   EXAMPLE_INTERN,
@@ -16,10 +11,7 @@ import {
 } from './vault-scope.ts'
 
 /** Copies secrets of the workspace into an intern's vault, all or none. Source: B2.4. */
-export const copySecrets = defineOperation<
-  { params: typeof InternParams; body: 'secret_copy' },
-  CopySecretsBody
->({
+export const copySecrets = defineOperation({
   id: 'vault.copy_secrets',
   method: 'post',
   path: '/vault/interns/{intern_id}/secrets/copy',

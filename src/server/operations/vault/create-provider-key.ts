@@ -1,11 +1,7 @@
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { hintOf, nearest, shown } from '../../../schemas/nearest.ts'
 import { Secret } from '../../../schemas/vault/secret.ts'
-import {
-  ProviderKeyAnswer,
-  providerKeyId,
-  type CreateProviderKeyBody,
-} from '../../../schemas/workspaces/byok.ts'
+import { ProviderKeyAnswer, providerKeyId } from '../../../schemas/workspaces/byok.ts'
 import { changedBy, defineOperation, ownWorkspaceOf } from '../define.ts'
 import {
   holderOf,
@@ -22,7 +18,7 @@ import { SEALING_FAILURES } from './vault-scope.ts'
 const ID = 'byok.create'
 
 /** Stores a workspace's own key for a provider in its vault. Source: B2.11. */
-export const createProviderKey = defineOperation<{ body: 'byok_create' }, CreateProviderKeyBody>({
+export const createProviderKey = defineOperation({
   id: ID,
   method: 'post',
   path: '/byok',

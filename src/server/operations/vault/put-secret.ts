@@ -26,7 +26,7 @@ const DESCRIPTION =
 const EXAMPLE_BODY = { hosts: ['api.example.com'], value: 'a secret value' }
 
 /** Stores a secret of the workspace. Source: §4.4, B1.4. */
-export const putSecret = defineOperation<{ params: typeof SecretParams; body: 'secret' }, SecretBody>({
+export const putSecret = defineOperation({
   id: 'vault.put_secret',
   method: 'put',
   path: '/vault/secrets/{name}',
@@ -43,10 +43,7 @@ export const putSecret = defineOperation<{ params: typeof SecretParams; body: 's
 })
 
 /** Stores a secret of one intern. Source: B2.4. */
-export const putInternSecret = defineOperation<
-  { params: typeof InternSecretParams; body: 'secret' },
-  SecretBody
->({
+export const putInternSecret = defineOperation({
   id: 'vault.put_intern_secret',
   method: 'put',
   path: '/vault/interns/{intern_id}/secrets/{name}',

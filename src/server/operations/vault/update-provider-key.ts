@@ -25,13 +25,8 @@ import { SEALING_FAILURES } from './vault-scope.ts'
 
 const ID = 'byok.update'
 
-interface Inputs {
-  readonly params: typeof ProviderKeyParams
-  readonly body: 'byok_update'
-}
-
 /** Replaces a workspace's own key for a provider. Source: B2.11. */
-export const updateProviderKey = defineOperation<Inputs, UpdateProviderKeyBody>({
+export const updateProviderKey = defineOperation({
   id: ID,
   method: 'patch',
   path: '/byok/{id}',

@@ -17,10 +17,6 @@ import { defineOperation, ownWorkspaceOf, type Call } from '../define.ts'
 import { modelNotAllowed, modelUnfit, modelUnknown } from '../name-hints.ts'
 import { videoRequestOf } from './video-request.ts'
 
-interface Inputs {
-  readonly headers: readonly ['x-session-id']
-  readonly body: 'video'
-}
 type VideoCall = Call<undefined, undefined, VideoBody>
 
 const OPERATION = 'video.create'
@@ -28,7 +24,7 @@ const OPERATION = 'video.create'
 /**
  * Accepts a job that makes a video. Source: §4.1, §2.3, §7, B1.1, decisions C1, C14, C16–C18, C27; design §7.
  */
-export const createVideo = defineOperation<Inputs, VideoBody>({
+export const createVideo = defineOperation({
   id: OPERATION,
   method: 'post',
   path: '/videos',

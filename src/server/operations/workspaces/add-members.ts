@@ -1,5 +1,5 @@
 import { ok } from '../../../schemas/failures.ts'
-import { AddedMembersAnswer, type AddMembersBody } from '../../../schemas/workspaces/members.ts'
+import { AddedMembersAnswer } from '../../../schemas/workspaces/members.ts'
 import { WorkspaceParams } from '../../../schemas/workspaces/workspaces.ts'
 import { defineOperation } from '../define.ts'
 import {
@@ -14,13 +14,8 @@ import {
 
 const ID = 'workspaces.add_members'
 
-interface Inputs {
-  readonly params: typeof WorkspaceParams
-  readonly body: 'members_add'
-}
-
 /** Makes users of the organization members of a workspace by hand, all or none. Source: B2.9. */
-export const addMembers = defineOperation<Inputs, AddMembersBody>({
+export const addMembers = defineOperation({
   id: ID,
   method: 'post',
   path: '/workspaces/{id}/members/add',

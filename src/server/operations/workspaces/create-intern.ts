@@ -1,19 +1,10 @@
 import { ok } from '../../../schemas/failures.ts'
-import {
-  CreateInternQuery,
-  InternAnswer,
-  type CreateInternBody,
-} from '../../../schemas/workspaces/interns.ts'
+import { CreateInternQuery, InternAnswer } from '../../../schemas/workspaces/interns.ts'
 import { changedBy, defineOperation, ownWorkspaceOf } from '../define.ts'
 import { INTERN_FAILURES, INTERN_STATUSES_LISTED, internAnswer } from './intern-access.ts'
 
-interface Inputs {
-  readonly query: typeof CreateInternQuery
-  readonly body: 'intern_create'
-}
-
 /** Creates the record of an intern with a vault of its own. Source: B2.4, decisions C6, C16. */
-export const createIntern = defineOperation<Inputs, CreateInternBody>({
+export const createIntern = defineOperation({
   id: 'interns.create',
   method: 'post',
   path: '/interns',

@@ -1,17 +1,13 @@
 import { checkCallbackUrl } from '../../../schemas/webhooks/callback-urls.ts'
 import { ok } from '../../../schemas/failures.ts'
-import { WorkspaceAnswer, type CreateWorkspaceBody } from '../../../schemas/workspaces/workspaces.ts'
+import { WorkspaceAnswer } from '../../../schemas/workspaces/workspaces.ts'
 import { defineOperation } from '../define.ts'
 import { actorOf, changesOf, targetOf, workspaceAnswer } from './workspace-answers.ts'
-
-interface Inputs {
-  readonly body: 'workspace_create'
-}
 
 const ID = 'workspaces.create'
 
 /** Creates a workspace. Source: B2.9, decisions C6, C16. */
-export const createWorkspace = defineOperation<Inputs, CreateWorkspaceBody>({
+export const createWorkspace = defineOperation({
   id: ID,
   method: 'post',
   path: '/workspaces',

@@ -1,5 +1,5 @@
 import { ok } from '../../../schemas/failures.ts'
-import { RemovedMembersAnswer, type RemoveMembersBody } from '../../../schemas/workspaces/members.ts'
+import { RemovedMembersAnswer } from '../../../schemas/workspaces/members.ts'
 import { WorkspaceParams } from '../../../schemas/workspaces/workspaces.ts'
 import { defineOperation } from '../define.ts'
 import {
@@ -13,13 +13,8 @@ import {
 
 const ID = 'workspaces.remove_members'
 
-interface Inputs {
-  readonly params: typeof WorkspaceParams
-  readonly body: 'members_remove'
-}
-
 /** Ends memberships that were given by hand, all or none. Source: B2.9. */
-export const removeMembers = defineOperation<Inputs, RemoveMembersBody>({
+export const removeMembers = defineOperation({
   id: ID,
   method: 'post',
   path: '/workspaces/{id}/members/remove',

@@ -4,13 +4,8 @@ import type { InternChanges } from '../../ports/workspaces/interns.ts'
 import { changedBy, defineOperation } from '../define.ts'
 import { EXAMPLE_INTERN, INTERN_FAILURES, INTERN_STATUSES_LISTED, internAnswer } from './intern-access.ts'
 
-interface Inputs {
-  readonly params: typeof InternParams
-  readonly body: 'intern_update'
-}
-
 /** Changes the record of an intern. Source: B2.4. */
-export const updateIntern = defineOperation<Inputs, UpdateInternBody>({
+export const updateIntern = defineOperation({
   id: 'interns.update',
   method: 'patch',
   path: '/interns/{intern_id}',

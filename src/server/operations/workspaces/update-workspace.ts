@@ -1,11 +1,7 @@
 import { checkCallbackUrl } from '../../../schemas/webhooks/callback-urls.ts'
 import { OrganizationQuery } from '../../../schemas/operator/caps.ts'
 import { ok } from '../../../schemas/failures.ts'
-import {
-  WorkspaceAnswer,
-  WorkspaceParams,
-  type UpdateWorkspaceBody,
-} from '../../../schemas/workspaces/workspaces.ts'
+import { WorkspaceAnswer, WorkspaceParams } from '../../../schemas/workspaces/workspaces.ts'
 import { defineOperation } from '../define.ts'
 import { namedOrganization } from '../named-organization.ts'
 import {
@@ -19,16 +15,10 @@ import {
   workspaceAnswer,
 } from './workspace-answers.ts'
 
-interface Inputs {
-  readonly params: typeof WorkspaceParams
-  readonly query: typeof OrganizationQuery
-  readonly body: 'workspace_update'
-}
-
 const ID = 'workspaces.update'
 
 /** Changes a workspace. Source: B2.9. */
-export const updateWorkspace = defineOperation<Inputs, UpdateWorkspaceBody>({
+export const updateWorkspace = defineOperation({
   id: ID,
   method: 'patch',
   path: '/workspaces/{id}',

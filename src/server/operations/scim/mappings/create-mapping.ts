@@ -1,16 +1,12 @@
 import { ok } from '../../../../schemas/failures.ts'
-import { MappingAnswer, type CreateMappingBody } from '../../../../schemas/scim/group-mappings.ts'
+import { MappingAnswer } from '../../../../schemas/scim/group-mappings.ts'
 import { defineOperation } from '../../define.ts'
 import { actorOf, mappingAnswer } from './mapping-answers.ts'
-
-interface Inputs {
-  readonly body: 'create_mapping'
-}
 
 const ID = 'scim.create_mapping'
 
 /** Maps a group to a workspace. Source: B2.5, decisions C6, C16. */
-export const createMapping = defineOperation<Inputs, CreateMappingBody>({
+export const createMapping = defineOperation({
   id: ID,
   method: 'post',
   path: '/scim/group-mappings',

@@ -1,9 +1,5 @@
 import { ok } from '../../../../schemas/failures.ts'
-import {
-  MappingAnswer,
-  MappingParams,
-  type UpdateMappingBody,
-} from '../../../../schemas/scim/group-mappings.ts'
+import { MappingAnswer, MappingParams } from '../../../../schemas/scim/group-mappings.ts'
 import { defineOperation } from '../../define.ts'
 import {
   actorOf,
@@ -13,15 +9,10 @@ import {
   MAPPING_FAILURES,
 } from './mapping-answers.ts'
 
-interface Inputs {
-  readonly params: typeof MappingParams
-  readonly body: 'update_mapping'
-}
-
 const ID = 'scim.update_mapping'
 
 /** Changes the role that a mapping grants. Source: §4.5, B1.5. */
-export const updateMapping = defineOperation<Inputs, UpdateMappingBody>({
+export const updateMapping = defineOperation({
   id: ID,
   method: 'patch',
   path: '/scim/group-mappings/{id}',
