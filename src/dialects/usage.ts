@@ -1,9 +1,12 @@
 import { TIER_CHARS_MAX, TIER_MEMBERS } from '../schemas/models/price-conditions.ts'
 import type { Members } from '../schemas/values/members.ts'
 import type { ReportedTiers, TokenUsage, ShownUsage, AnswerPieces } from './parts.ts'
-import { REPORTED_SEARCHES_MAX, REPORTED_TOKENS_MAX } from '../schemas/inference/token-limits.ts'
+import { REPORTED_TOKENS_MAX } from '../schemas/inference/token-limits.ts'
 import { bytesOf } from '../schemas/values/json-bytes.ts'
 import { MEDIA_KINDS, type MediaFigures } from '../schemas/money/costs.ts'
+
+/** Web searches that a provider can report for a call: a higher figure counts as this. Decision. */
+export const REPORTED_SEARCHES_MAX = 10_000
 
 export const NOTHING_REPORTED: ReportedTiers = {}
 

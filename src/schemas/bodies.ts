@@ -29,7 +29,6 @@ import {
   UpdateEndpointBody,
   ValidateEndpointBody,
 } from './endpoints/private-endpoints.ts'
-import { SCIM_USER_BODY_BYTES_MAX } from './scim/scim-resource-limits.ts'
 import { ScimGroupBody, ScimPatchBody, ScimSearchBody, ScimUserBody } from './scim/scim-resources.ts'
 import { CopySecretsBody, SecretBody } from './vault/vault.ts'
 import { VideoBody } from './videos/videos.ts'
@@ -39,6 +38,9 @@ import { AddMembersBody, RemoveMembersBody } from './workspaces/members.ts'
 import { CreateWorkspaceBody, UpdateWorkspaceBody } from './workspaces/workspaces.ts'
 import { FILE_OBJECTS } from './inference/file-references.ts'
 import { DECIDED, OURS_NAMES } from './inference/text-members.ts'
+
+/** Bytes of the body of a request about a user: the body is read on the loop. Decision. */
+export const SCIM_USER_BODY_BYTES_MAX = 256 * 1024
 
 /** How the JSON body of an operation is received and checked, on the loop and in a short job alike. */
 export interface BodyForm {

@@ -1,13 +1,15 @@
-import {
-  PARSED_MARKS_MAX,
-  PARSED_NUMBERS_MAX,
-  SCANNED_INLINE_BYTES_MAX,
-} from '../schemas/models/provider-limits.ts'
+import { SCANNED_INLINE_BYTES_MAX } from '../schemas/models/provider-limits.ts'
 import type { ShortJobTypes } from '../server/ports/short-jobs.ts'
 import { COMMA, OPEN_LIST, OPEN_OBJECT, QUOTE } from '../schemas/values/json-bytes.ts'
 import { isObject, membersOf } from '../schemas/values/members.ts'
 import { takeAnswer } from './scan-answer.ts'
 import { readVector, writeData } from './vectors.ts'
+import { MIB } from '../schemas/limits/limits.ts'
+
+/** Numbers of an answer that is parsed: the heap of a thread holds as many. Decision. */
+export const PARSED_NUMBERS_MAX = 8 * MIB
+/** Objects, lists and quotes of an answer that is parsed: the heap of a thread holds as many. Decision. */
+export const PARSED_MARKS_MAX = MIB
 
 type Decoding = ShortJobTypes['decode_embeddings']
 

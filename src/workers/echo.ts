@@ -1,9 +1,12 @@
 import { textJson } from '../dialects/form-fit.ts'
 import { isReadByEcho, saysNothingToEcho } from '../dialects/echo-members.ts'
 import { MORE, Others, OTHERS_MAX } from '../dialects/prompt/others.ts'
-import { ECHO_TOKENS_MAX, INFERENCE_DEPTH_MAX } from '../schemas/inference/inference-limits.ts'
+import { INFERENCE_DEPTH_MAX } from '../schemas/inference/inference-limits.ts'
 import type { ShortJobTypes } from '../server/ports/short-jobs.ts'
 import { scanBody } from './body-scan.ts'
+
+/** Tokens that `sluice/echo-1` writes for one call, over all of its answers. Decision. */
+export const ECHO_TOKENS_MAX = 8_192
 
 const REASONING = ['I', ' only', ' echo.'] as const
 /** Fragments in which a tool call's arguments come. */

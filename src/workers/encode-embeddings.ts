@@ -1,7 +1,12 @@
 import type { EmbeddingInput, EmbeddingPart } from '../schemas/embeddings/embeddings.ts'
 import { cohereInputType, googleTask } from '../schemas/embeddings/input-types.ts'
-import { REWRITTEN_INPUTS_MAX } from '../schemas/models/provider-limits.ts'
 import type { ShortJobTypes } from '../server/ports/short-jobs.ts'
+import { KIB } from '../schemas/limits/limits.ts'
+
+/**
+ * Inputs of a call whose body is rewritten for a provider that does not speak OpenAI's protocol. Decision.
+ */
+export const REWRITTEN_INPUTS_MAX = 64 * KIB
 
 type Encoding = ShortJobTypes['encode_embeddings']
 type Part = Record<string, unknown>

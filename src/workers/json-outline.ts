@@ -1,4 +1,3 @@
-import { INLINE_JSON_VALUES_MAX } from '../schemas/limits/json-limits.ts'
 import {
   CLOSE_LIST,
   CLOSE_OBJECT,
@@ -9,6 +8,13 @@ import {
   QUOTE,
 } from '../schemas/values/json-bytes.ts'
 import { endOfText } from './json-syntax.ts'
+import { KIB } from '../schemas/limits/limits.ts'
+
+/**
+ * Objects, lists and members above which a JSON body is read in a short job, however few bytes it has.
+ * Decision.
+ */
+export const INLINE_JSON_VALUES_MAX = 8 * KIB
 
 /**
  * `deep`: beyond the maximum. `many`: more objects, lists and members than INLINE_JSON_VALUES_MAX, or more

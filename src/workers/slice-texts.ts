@@ -1,10 +1,14 @@
 import type { EmbeddingInput } from '../schemas/embeddings/embeddings.ts'
-import {
-  LEXICAL_SLICE_NUMBERS,
-  LEXICAL_SLICE_UNITS,
-  LEXICAL_TEXT_UNITS_MAX,
-} from '../schemas/embeddings/embedding-limits.ts'
+import { LEXICAL_TEXT_UNITS_MAX } from '../schemas/embeddings/embedding-limits.ts'
 import type { ShortJobTypes } from '../server/ports/short-jobs.ts'
+import { KIB } from '../schemas/limits/limits.ts'
+
+/**
+ * Numbers that one job of `sluice/lexical-1` makes, in about 50 ms; a single text may need more. Decision.
+ */
+export const LEXICAL_SLICE_NUMBERS = 128 * KIB
+/** UTF-16 units of the texts of one job of `sluice/lexical-1`; a single text may have more. Decision. */
+export const LEXICAL_SLICE_UNITS = 32 * KIB
 
 type Slicing = ShortJobTypes['slice_texts']
 

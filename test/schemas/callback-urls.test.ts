@@ -2,8 +2,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import t from 'tap'
 import { checkCallbackUrl } from '../../src/schemas/webhooks/callback-urls.ts'
 import { fail, ok, type Outcome } from '../../src/schemas/failures.ts'
-import { LOOKUPS_MAX } from '../../src/schemas/egress/egress-limits.ts'
 import { openEgress } from '../../src/server/egress/egress.ts'
+import { LOOKUPS_MAX } from '../../src/server/egress/lookups.ts'
 
 /** @param looked result of looking up the name */
 async function text(url: string, looked: Outcome<null> = ok(null)): Promise<unknown> {

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import {
+  PATH_SEGMENT_BYTES_MAX,
   containerFileId,
   isContainerId,
   parseContainerPath,
@@ -10,7 +11,6 @@ import {
   CONTAINER_ID_CHARS_MAX,
   CONTAINER_ID_PART_CHARS_MAX,
   CONTAINER_PATH_BYTES_MAX,
-  PATH_SEGMENT_BYTES_MAX,
   PATH_SEGMENTS_MAX,
 } from '../../src/schemas/files/file-limits.ts'
 

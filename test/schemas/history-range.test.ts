@@ -3,10 +3,9 @@ import {
   HISTORY_HOURS_KEPT,
   HISTORY_MINUTES_KEPT,
   HISTORY_POINTS_MAX,
-  HISTORY_POINTS_WANTED,
   HISTORY_SECONDS_KEPT,
 } from '../../src/schemas/operator/history-limits.ts'
-import { historyInput } from '../../src/schemas/operator/history-range.ts'
+import { HISTORY_POINTS_WANTED, historyInput } from '../../src/schemas/operator/history-range.ts'
 import type { GetHistoryQuery } from '../../src/schemas/operator/history.ts'
 
 const NOW_S = 1_800_000_000

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { nextTryIn, retryAfterMsOf, WEBHOOK_DELAYS_MS } from '../../src/schemas/webhooks/webhook-schedule.ts'
-import { WEBHOOK_RETRY_AFTER_MS_MAX } from '../../src/schemas/webhooks/webhook-limits.ts'
+import { WEBHOOK_RETRY_AFTER_MS_MAX } from '../../src/server/runner/webhooks/sender.ts'
 
 const NOW = Date.UTC(2026, 2, 18, 12, 0, 0)
 

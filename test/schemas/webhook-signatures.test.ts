@@ -6,8 +6,8 @@ import {
   WEBHOOK_SECRET_PREFIX,
   type SignedDelivery,
 } from '../../src/schemas/webhooks/webhook-signatures.ts'
-import { WEBHOOK_SECRET_BYTES } from '../../src/schemas/webhooks/webhook-limits.ts'
 import { verifiesAsB5, verifiesAsStandard } from '../support/webhooks/webhook-verifiers.ts'
+import { WEBHOOK_SECRET_BYTES } from '../../src/server/vault/webhook-secrets.ts'
 
 const BODY = Buffer.from('{"type":"video.generation.completed","data":{"text":"é\\u2028,."}}')
 

@@ -3,11 +3,15 @@ import { join } from 'node:path'
 import t from 'tap'
 import { EPOCH_OVERDUE_MS, KEY_GRACE_MS_MIN } from '../../src/schemas/keys/key-limits.ts'
 import { masked } from '../../src/schemas/values/masked.ts'
-import { KEPT_DAYS_MAX, KEPT_MONTHS_MAX } from '../../src/schemas/operator/retention-limits.ts'
-import { VIDEO_CLIP_DAYS_MAX, VIDEO_JOB_HOURS_MAX } from '../../src/schemas/videos/video-limits.ts'
 import { asCalled, programName } from '../../src/server/config/program-name.ts'
 import { childEnvironment, readFrom, type Generation } from '../../src/server/config.ts'
 import type { Problem, Texts } from '../../src/server/config/texts.ts'
+import {
+  VIDEO_CLIP_DAYS_MAX,
+  VIDEO_JOB_HOURS_MAX,
+  KEPT_DAYS_MAX,
+  KEPT_MONTHS_MAX,
+} from '../../src/schemas/operator/settings.ts'
 
 function good(texts: Texts): Generation {
   const reading = readFrom(texts)

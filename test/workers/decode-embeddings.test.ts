@@ -1,11 +1,11 @@
 import t from 'tap'
 import fc from 'fast-check'
+import { SCANNED_INLINE_BYTES_MAX } from '../../src/schemas/models/provider-limits.ts'
 import {
   PARSED_MARKS_MAX,
   PARSED_NUMBERS_MAX,
-  SCANNED_INLINE_BYTES_MAX,
-} from '../../src/schemas/models/provider-limits.ts'
-import { decodeEmbeddings } from '../../src/workers/decode-embeddings.ts'
+  decodeEmbeddings,
+} from '../../src/workers/decode-embeddings.ts'
 
 type Protocol = 'openai' | 'cohere' | 'google'
 

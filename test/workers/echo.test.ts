@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { ECHO_TOKENS_MAX, ECHO_UNITS_MAX } from '../../src/schemas/inference/inference-limits.ts'
-import { echo } from '../../src/workers/echo.ts'
+import { ECHO_UNITS_MAX } from '../../src/schemas/inference/inference-limits.ts'
+import { ECHO_TOKENS_MAX, echo } from '../../src/workers/echo.ts'
 
 type Asked = Parameters<typeof echo>[0]
 

@@ -1,7 +1,6 @@
 import t from 'tap'
 import type { EmbeddingInput, EmbeddingPart } from '../../src/schemas/embeddings/embeddings.ts'
-import { REWRITTEN_INPUTS_MAX } from '../../src/schemas/models/provider-limits.ts'
-import { encodeEmbeddings } from '../../src/workers/encode-embeddings.ts'
+import { REWRITTEN_INPUTS_MAX, encodeEmbeddings } from '../../src/workers/encode-embeddings.ts'
 
 function encode(
   protocol: 'cohere' | 'google',

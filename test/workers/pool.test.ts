@@ -6,7 +6,6 @@ import {
   EMBEDDINGS_BODY_BYTES_MAX,
   EMBEDDINGS_DEADLINE_MS,
 } from '../../src/schemas/embeddings/embedding-limits.ts'
-import { PARSED_NUMBERS_MAX } from '../../src/schemas/models/provider-limits.ts'
 import { openPools } from '../../src/workers/pool.ts'
 import { isBriefJob } from '../../src/workers/thread-pools.ts'
 import { callerBy } from '../support/keys/callers.ts'
@@ -15,6 +14,7 @@ import { foundAtPace } from '../support/load/pace.ts'
 import { SILENT } from '../support/log.ts'
 import { BY, bytesOf, job, secretJob, UNHURRIED_MS, warm } from '../support/pool-jobs.ts'
 import { until } from '../support/wait.ts'
+import { PARSED_NUMBERS_MAX } from '../../src/workers/decode-embeddings.ts'
 
 /** Starting and ending threads is slow on a machine that does ten other things. */
 t.setTimeout(600_000)

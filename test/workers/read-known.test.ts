@@ -3,13 +3,13 @@ import t from 'tap'
 import {
   INLINE_DIGESTED_COMMAS_MAX,
   INLINE_JSON_COMMAS_MAX,
-  INLINE_JSON_VALUES_MAX,
   OUTLINED_BYTES_MIN,
 } from '../../src/schemas/limits/json-limits.ts'
 import { EMBEDDINGS_BODY_BYTES_MAX } from '../../src/schemas/embeddings/embedding-limits.ts'
 import { INLINE_JSON_BYTES_MAX, ISSUES_MAX, JSON_BODY_BYTES_MAX } from '../../src/schemas/limits/limits.ts'
 import type { BodyName } from '../../src/schemas/bodies.ts'
 import { readBody } from '../../src/workers/read-body.ts'
+import { INLINE_JSON_VALUES_MAX } from '../../src/workers/json-outline.ts'
 
 const inThread = (text: string | Buffer, body: BodyName = 'embeddings') =>
   readBody({ body, bytes: Uint8Array.from(Buffer.from(text)) })

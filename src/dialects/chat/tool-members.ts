@@ -5,7 +5,9 @@ import { countAt, isAt, isText } from '../walk/json-reader.ts'
 import { ODD, type Members, type ObjectWalk, SeenMembers, type Output } from '../walk/object-walk.ts'
 import type { ChatForm } from './mend.ts'
 import type { FoundFragment, FoundFragments } from './tool-calls.ts'
-import { CONTENT_PARTS_MAX } from '../../schemas/inference/stream-limits.ts'
+
+/** Texts, and pictures, of a list that an event or an answer has as its `content`: they become one. Decision. */
+export const CONTENT_PARTS_MAX = 4_096
 
 const TOOL_INDEX = 1
 const TOOL_TYPE = 2

@@ -1,6 +1,9 @@
 import Type, { type Static } from 'typebox'
 import { INSTANT_RULES, instantOf } from '../values/instants.ts'
-import { AUDIT_PAGE_DEFAULT, AUDIT_PAGE_MAX } from './audit-limits.ts'
+import { AUDIT_PAGE_DEFAULT } from './audit-limits.ts'
+
+/** Events of a page of the audit log. Decision. */
+export const AUDIT_PAGE_MAX = 100
 
 export const AUDIT_OUTCOMES = ['changed', 'released', 'refused'] as const
 

@@ -3,9 +3,11 @@ import {
   CONTAINER_ID_CHARS_MAX,
   CONTAINER_ID_PART_CHARS_MAX,
   CONTAINER_PATH_BYTES_MAX,
-  PATH_SEGMENT_BYTES_MAX,
   PATH_SEGMENTS_MAX,
 } from '../files/file-limits.ts'
+
+/** Bytes of one segment of a container path. Decision. */
+export const PATH_SEGMENT_BYTES_MAX = 255
 
 const FILE_ID_PREFIX = 'cfile_'
 /** The form of a container id: `sess_…`, `gen_…`, or an id that a caller chose. */

@@ -2,10 +2,6 @@ import { MIB } from '../limits/limits.ts'
 
 /** Named limits of private endpoints, each with its unit and its source. */
 
-/** Characters of a private endpoint's slug, and of each of its model ids. Decision. */
-export const ENDPOINT_TEXT_CHARS_MAX = 256
-/** Characters of a private endpoint's `base_url`. Decision. */
-export const BASE_URL_CHARS_MAX = 2_048
 /** Private endpoints of an organization. Decision. */
 export const PRIVATE_ENDPOINTS_MAX = 1_000
 /** Active private endpoints of a workspace. Decision. */
@@ -22,9 +18,3 @@ export const PROBE_ANSWER_BYTES_MAX = MIB
 export const PROBE_TOKENS_MAX = 16
 /** Milliseconds of a call that probes. A call that validates and activates probes twice. Decision. */
 export const PROBING_DEADLINE_MS = 20_000
-/** Workspaces whose private endpoints a front caches, including workspaces without any. Decision. */
-export const WORKSPACE_MODELS_CACHED_MAX = 50_000
-/**
- * Milliseconds that a released credential is used before its next release, which is audited again. Decision.
- */
-export const RELEASED_CREDENTIAL_MS = 60_000

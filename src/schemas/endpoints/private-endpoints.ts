@@ -1,8 +1,12 @@
 import Type, { type Static } from 'typebox'
-import { BASE_URL_CHARS_MAX, ENDPOINT_TEXT_CHARS_MAX } from './endpoint-limits.ts'
 import { SECRET_NAME_CHARS_MAX } from '../vault/vault-limits.ts'
 import { nanoPerMillion } from '../money/prices.ts'
 import { SECRET_NAME_PATTERN, SECRET_NAME_RULES } from '../vault/secret-names.ts'
+
+/** Characters of a private endpoint's slug, and of each of its model ids. Decision. */
+export const ENDPOINT_TEXT_CHARS_MAX = 256
+/** Characters of a private endpoint's `base_url`. Decision. */
+export const BASE_URL_CHARS_MAX = 2_048
 
 const nullable = <T extends Type.TSchema>(shape: T) => Type.Union([shape, Type.Null()])
 

@@ -1,7 +1,10 @@
 import Type, { type Static, type TSchema } from 'typebox'
 import { CONTAINER_ID_PATTERN, containerFileId } from '../containers/container-paths.ts'
 import type { Issue } from '../failure-metadata.ts'
-import { FILE_IDS_MAX, FILES_PAGE_DEFAULT, FILES_PAGE_MAX, PURPOSE_CHARS_MAX } from './file-limits.ts'
+import { FILES_PAGE_DEFAULT, FILES_PAGE_MAX, PURPOSE_CHARS_MAX } from './file-limits.ts'
+
+/** Ids that one list of files names: the limit of Anthropic's clients. Decision. */
+export const FILE_IDS_MAX = 100
 
 const nullable = <T extends TSchema>(shape: T) => Type.Union([shape, Type.Null()])
 const Bytes = Type.Integer({ minimum: 0, description: 'Size in bytes.' })

@@ -1,4 +1,11 @@
-import { KEEPING_UP_BYTES, KEEPING_UP_MS } from './file-limits.ts'
+import { KEEPING_UP_MS } from './file-limits.ts'
+import { MIB } from '../limits/limits.ts'
+
+/**
+ * Bytes that a reader must have taken to count as keeping up, each piece within KEEPING_UP_MS: sockets take
+ * the first megabytes of a slow reader as quickly. Decision.
+ */
+export const KEEPING_UP_BYTES = 4 * MIB
 
 /** Whether the reader of a download works off its pieces in time: then larger pieces cost less CPU. */
 export class KeepingUp {

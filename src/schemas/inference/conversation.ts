@@ -1,6 +1,12 @@
-import { AFFINITY_TEXT_UNITS_MAX, AFFINITY_TEXTS_MAX } from './inference-limits.ts'
 import { fail, ok, type Outcome } from '../failures.ts'
 import { SESSION_ID_CHARS_MAX } from '../limits/limits.ts'
+
+/** UTF-16 units of each end of a text by which a conversation is known again. Decision. */
+export const AFFINITY_TEXT_UNITS_MAX = 256
+/**
+ * Texts of the system, and of the first turn of the user, by which a conversation is known again. Decision.
+ */
+export const AFFINITY_TEXTS_MAX = 4
 
 /** Members of a call's body that identify its conversation. */
 export interface Conversation {

@@ -11,8 +11,6 @@ export const INFERENCE_DEPTH_MAX = 128
  * translates larger ones. Decision.
  */
 export const TRANSLATED_INLINE_BYTES_MAX = 64 * 1024
-/** Messages and parts of a request, or of an answer, that is translated on the loop. Decision. */
-export const TRANSLATED_INLINE_PARTS_MAX = 500
 /** Messages of one call. D12. */
 export const MESSAGES_MAX = 4_096
 /** Tools of one call. D12. */
@@ -30,27 +28,12 @@ export const ATTEMPTS_MAX = 8
 export const CHOICES_MAX = 8
 /** Characters of the request from which on a provider's message may not quote them. D37. */
 export const QUOTED_CHARS_MIN = 24
-/**
- * Bytes of a request that is searched for quotations on the loop: in 20 ms, and in some 100 ms if the message
- * is made of pieces of the request. With a larger request, the provider's message is not shown. Decision.
- */
-export const SEARCHED_BYTES_MAX = MIB
-/** UTF-16 units of each end of a text by which a conversation is known again. Decision. */
-export const AFFINITY_TEXT_UNITS_MAX = 256
-/**
- * Texts of the system, and of the first turn of the user, by which a conversation is known again. Decision.
- */
-export const AFFINITY_TEXTS_MAX = 4
 /** Texts at which an answer stops (`stop`). D4. */
 export const STOPS_MAX = 16
 /** Files of the workspace that one call names by their ids, repeated ones included. Decision. */
 export const INLINE_FILES_MAX = 32
 /** Bytes of a file that a call names by its id. D31. */
 export const INLINE_FILE_BYTES_MAX = 20 * MIB
-/** Media of one call that Sluice fetches from their addresses. Decision. */
-export const FETCHED_MEDIA_MAX = 32
-/** Media of one call that are fetched at once. Decision. */
-export const FETCHED_AT_ONCE_MAX = 4
 /** Bytes of a medium that Sluice fetches. D31. */
 export const FETCHED_MEDIUM_BYTES_MAX = 20 * MIB
 /** Milliseconds in which a medium has to be fetched. D31. */
@@ -62,25 +45,7 @@ export const INFERENCE_DEADLINE_MS = 600_000
  * client does not read. Decision.
  */
 export const ECHO_UNITS_MAX = 16_384
-/** Bytes of a body that echo-1 searches for members without a meaning to it. Decision: less than a millisecond. */
-export const ECHO_SEARCHED_BYTES_MAX = 262_144
 /** Milliseconds that a provider's count of tokens may take. Decision. */
 export const COUNT_DEADLINE_MS = 60_000
-/** Bytes of a provider's token count, which is one figure and a few other members. Decision. */
-export const COUNT_BYTES_MAX = 65_536
-/** Characters of a caller's header that is passed on to a provider. Decision. */
-export const PASSED_HEADER_CHARS_MAX = 2_048
-/** Characters of the name of a function. Decision. */
-export const FUNCTION_NAME_CHARS_MAX = 256
-/** Tokens that `sluice/echo-1` writes for one call, over all of its answers. Decision. */
-export const ECHO_TOKENS_MAX = 8_192
-/** Calls of `sluice/echo-1` that run at once in one front. Decision. */
-export const ECHO_CALLS_MAX = 1_024
-/** Calls of `sluice/echo-1` by one organization that run at once in one front. Decision. */
-export const ECHO_ORGANIZATION_CALLS_MAX = 256
-/**
- * Batches of words, of all calls of `sluice/echo-1` together, that one turn of the loop writes. Decision.
- */
-export const ECHO_TURN_BATCHES_MAX = 4
 /** Milliseconds between two words of `sluice/echo-1:slow`. D35. */
 export const ECHO_SLOW_MS = 50

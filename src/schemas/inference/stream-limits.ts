@@ -20,8 +20,6 @@ export const STREAM_EVENT_BYTES_MAX = 16 * MIB
  * regular. Decision.
  */
 export const STREAM_MENDED_BYTES_MAX = MIB
-/** Texts, and pictures, of a list that an event or an answer has as its `content`: they become one. Decision. */
-export const CONTENT_PARTS_MAX = 4_096
 /** Bytes of a provider's stream in all, its comments among them. D12. */
 export const STREAM_BYTES_MAX = 128 * MIB
 /**
@@ -29,13 +27,6 @@ export const STREAM_BYTES_MAX = 128 * MIB
  * last event repeats them all: they stay in memory until then. D12.
  */
 export const RESPONSE_KEPT_BYTES_MAX = 4 * MIB
-/** Bytes that an item of a stream translated to responses counts in addition to its text. Decision. */
-export const RESPONSE_ITEM_BYTES = 256
-/**
- * Bytes of events before the first output of a stream. They wait for it, so that an attempt that fails leaves
- * no trace; providers begin with a role and a few empty texts. Decision.
- */
-export const STREAM_PREFACE_BYTES_MAX = 256 * 1024
 /** Milliseconds that a stream may take. D17. */
 export const STREAM_MS_MAX = 3_600_000
 /**
@@ -43,28 +34,15 @@ export const STREAM_MS_MAX = 3_600_000
  * SLUICE_STREAM_HOLD_MS says otherwise; fallback continues after it. D15.
  */
 export const STREAM_HOLD_MS_DEFAULT = 10_000
-/** Most milliseconds that SLUICE_STREAM_HOLD_MS allows. Decision. */
-export const STREAM_HOLD_MS_MAX = 600_000
 /** Milliseconds between two reports of an open stream's progress to the journal. D28. */
 export const PROGRESS_MS = 1_000
 /** Milliseconds at its current rate that a stream adds to the progress that it reports. D28. */
 export const PROGRESS_AHEAD_MS = 2_000
-/** Milliseconds between two checks which streams have progress to report. Decision. */
-export const PROGRESS_BEAT_MS = 250
-/** Streams that report at one such check, in about 3 ms. Decision. */
-export const PROGRESS_BEAT_STREAMS_MAX = 512
 /**
  * Milliseconds after the first output until a stream first reports, and the least time that its rate is
  * computed from: less gives no meaningful rate. Decision.
  */
 export const PROGRESS_RATE_MS_MIN = 200
-/** Models that have figures of their own in the metrics of a process; others share `other`. Decision. */
-export const METRIC_MODELS_MAX = 200
-/**
- * Pairs of a dropped member and a model that have figures of their own in the metrics of a process; the
- * members of others share `other`. Decision.
- */
-export const METRIC_DROPPED_MAX = 1_000
 /** Streams of one front that are read to their end although their callers have left. D27. */
 export const DRAINS_MAX = 256
 /** Milliseconds for which such a stream is read. D27. */

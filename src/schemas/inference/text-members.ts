@@ -4,7 +4,10 @@ import { SESSION_ID_CHARS_MAX } from '../limits/limits.ts'
 import type { MarkPlan } from '../kept-body.ts'
 import { ProviderPreferences } from '../models/preferences.ts'
 import { MODEL_OR_PRESET, TextPresetName } from '../presets/preset-references.ts'
-import { FALLBACK_MODELS_MAX, FUNCTION_NAME_CHARS_MAX } from './inference-limits.ts'
+import { FALLBACK_MODELS_MAX } from './inference-limits.ts'
+
+/** Characters of the name of a function. Decision. */
+export const FUNCTION_NAME_CHARS_MAX = 256
 
 /** Members that are not named are passed on: providers have more than any list. */
 export const OPEN = { additionalProperties: true } as const

@@ -9,15 +9,8 @@ export const TOKENS_ADDED_FORMS_MAX = 1_024
  * becomes a function with a schema of 161 characters. D25.
  */
 export const TOKENS_TRANSLATED_TOOL_MAX = 128
-/**
- * Tokens of one picture, as the bound of a call counts them: the most that a provider is known to charge is
- * 48,169. Decision.
- */
-export const PICTURE_TOKENS_MAX = 65_536
 /** Tokens of one kind that a provider can report for a call: a higher figure is a mistake. Decision. */
 export const REPORTED_TOKENS_MAX = 67_108_864
-/** Web searches that a provider can report for a call: a higher figure counts as this. Decision. */
-export const REPORTED_SEARCHES_MAX = 10_000
 /** Tokens of a picture in an estimate, and of one with `detail: low`. D26. */
 export const PICTURE_TOKENS_ESTIMATED = 1_100
 export const SMALL_PICTURE_TOKENS_ESTIMATED = 85
@@ -40,13 +33,9 @@ export const TAUGHT_PROMPT_BYTES_MIN = 200
 export const TAUGHT_PROMPT_BYTES_MAX = 256 * 1_024
 /** Calls after which an estimate follows what they have taught. D26. */
 export const TAUGHT_CALLS_MIN = 8
-/** Calls over which what an estimate has learned decays to about a third. Decision. */
-export const TAUGHT_CALLS_KEPT = 64
 /** Organizations and endpoints for which a front keeps what it has learned, the last used ones. D26. */
 export const TAUGHT_PAIRS_MAX = 4_096
 /** Tokens that a model thinks in a second, before its calls have taught it. D26. */
 export const REASONING_TOKENS_PER_SECOND = 50
-/** Tokens of an answer of usual length, by which `sort: price` compares endpoints. Decision. */
-export const OUTPUT_TOKENS_USUAL = 512
 /** Bytes of a token before the calls of an organization have taught it. D26. */
 export const BYTES_PER_TOKEN = 4

@@ -1,19 +1,19 @@
 import Type, { type Static, type TSchema } from 'typebox'
 import { INSTANT_RULES } from '../values/instants.ts'
-import {
-  ALLOWED_MODEL_CHARS_MAX,
-  ALLOWED_MODELS_MAX,
-  KEY_OVERLAP_S_DEFAULT,
-  KEY_OVERLAP_S_MAX,
-  KEY_USER_CHARS_MAX,
-  KEYS_OFFSET_MAX,
-} from './key-limits.ts'
+import { ALLOWED_MODELS_MAX, KEY_OVERLAP_S_DEFAULT, KEY_OVERLAP_S_MAX } from './key-limits.ts'
 import { NAME_CHARS_MAX } from '../workspaces/workspace-limits.ts'
 import { CALL_LIMIT_FIELDS, CallLimits } from '../limits/model-calls.ts'
 import { RATE_LIMIT_RPM_MAX } from '../limits/rate-limits.ts'
 import { USD_MAX } from '../money/money-limits.ts'
 import { HasMore } from '../lists/pages.ts'
 import { KEY_SCOPES, RESERVED_SCOPE_TEXT } from './permissions.ts'
+
+/** Keys that a request for a page may skip. Decision. */
+export const KEYS_OFFSET_MAX = 1_000_000
+/** Characters of each model or author of a key's allow list. Decision. */
+export const ALLOWED_MODEL_CHARS_MAX = 256
+/** Characters of the caller's own id for the user of a key. Decision. */
+export const KEY_USER_CHARS_MAX = 256
 
 const nullable = <T extends TSchema>(shape: T) => Type.Union([shape, Type.Null()])
 

@@ -8,22 +8,6 @@ export const IDEMPOTENCY_WAIT_MS_MAX = 30_000
 /** Milliseconds that the answer to a call with an `Idempotency-Key` is kept. C16. */
 export const IDEMPOTENCY_KEPT_MS = 86_400_000
 /**
- * Calls of one front that wait for quota or for an earlier call. Uploads and all other calls are counted
- * separately. Decision.
- */
-export const WAITING_UPLOADS_MAX = 256
-/** Calls of one workspace in one front that wait for quota or for an earlier call. Decision. */
-export const WAITING_WORKSPACE_UPLOADS_MAX = 64
-/** Calls of one front that wait under one `Idempotency-Key`. Decision. */
-export const WAITING_REPEATS_MAX = 16
-/**
- * Milliseconds of the lease of a call with an `Idempotency-Key`: shorter than the wait of a repeated call,
- * which takes over from a process that died. Decision.
- */
-export const TURN_LEASE_MS = 24_000
-/** Milliseconds between two renewals of the lease of a call with an `Idempotency-Key`. Decision. */
-export const TURN_RENEW_MS = 6_000
-/**
  * Bytes of an answer that is kept for repetitions: a single object, which contains the request's body again
  * and a few facts. Decision.
  */

@@ -6,11 +6,6 @@ import { KIB, MIB } from './limits.ts'
  */
 export const JSON_VALUES_MAX = MIB
 /**
- * Objects, lists and members above which a JSON body is read in a short job, however few bytes it has.
- * Decision.
- */
-export const INLINE_JSON_VALUES_MAX = 8 * KIB
-/**
  * Commas above which a JSON body is read in a short job: strings and numbers of lists take time too, and the
  * loop reads this many within a millisecond. Decision.
  */

@@ -22,49 +22,22 @@ export const BODY_STALL_MS = 8_000
  * their way to a provider; 503 beyond. Decision.
  */
 export const BODIES_BYTES_MAX = 512 * MIB
-/** Connections of callers that one front holds at once. Decision. */
-export const CONNECTIONS_MAX = 50_000
-/**
- * File descriptors that are reserved for providers, stores and files where the process has few; at most half
- * of all. Decision.
- */
-export const DESCRIPTORS_RESERVED = 1_024
-/**
- * Milliseconds that the front does not read a connection while the connection's call has no answer yet and
- * ends with its client. Decision.
- */
-export const UNREAD_MS = 1_000
 /** Bytes of a refused body that are read and dropped. Decision. */
 export const REFUSED_BODY_BYTES_MAX = 64 * MIB
 /** Milliseconds in which a refused body is read and dropped. Decision. */
 export const REFUSED_BODY_MS = 10_000
 /** Milliseconds that a refused body may pause before its connection is closed. Decision. */
 export const REFUSED_BODY_STALL_MS = 250
-/** Bytes of a refused body that are read and dropped for a caller without a valid key. Decision. */
-export const UNKNOWN_CALLER_BODY_BYTES_MAX = MIB
-/** Bytes a second of a streamed body, at least, in each BODY_PACE_MS of reading. Decision. */
-export const BODY_BYTES_PER_S_MIN = KIB
 /** Milliseconds of reading over which the pace of a streamed body is measured. Decision. */
 export const BODY_PACE_MS = 60_000
 /** Chunks of a body above which the chunks must have TINY_CHUNK_BYTES on average. Decision. */
 export const TINY_CHUNKS_MAX = 256 * KIB
-/** Chunks of a refused body above which the chunks must have TINY_CHUNK_BYTES on average. Decision. */
-export const REFUSED_TINY_CHUNKS_MAX = 4_096
 /** Bytes that chunks must have on average once a body has many of them. Decision. */
 export const TINY_CHUNK_BYTES = 64
-/**
- * Bytes of a streamed body that are gathered, for 100 ms at most, before they go to their reader. Decision.
- */
-export const GATHERED_BYTES_MIN = 4 * KIB
 /** Milliseconds between two signs of life to a slow reader. Design §5. */
 export const REPLY_BEAT_MS = 4_000
 /** Milliseconds without progress after which a reader is cut off. Design §5. */
 export const REPLY_STALL_MS = 60_000
-/**
- * Bytes a second that a reader takes at least, in each REPLY_STALL_MS: the front holds the rest of the answer
- * in memory. Decision.
- */
-export const REPLY_BYTES_PER_S_MIN = 64 * KIB
 /** Milliseconds after its deadline in which an operation may still answer by itself. Decision. */
 export const DEADLINE_GRACE_MS = 250
 /**
@@ -117,8 +90,6 @@ export const FRONT_SILENT_MS = 3_000
 export const FRONT_HUNG_MS = 10_000
 /** Milliseconds of one post to the broadcast address. Decision. */
 export const BROADCAST_POST_MS_MAX = 10_000
-/** Bytes of log lines that wait for a reader; beyond, lines are dropped and counted. Decision. */
-export const LOG_BUFFER_BYTES_MAX = 4 * MIB
 /** Milliseconds that a statement may run in the store. Decision. */
 export const STATEMENT_MS_MAX = 10_000
 /** Milliseconds that a statement may wait for a lock in the store. Decision. */
@@ -141,15 +112,3 @@ export const INVALIDATIONS_READ_MAX = 1_000
  * Writing larger pages would hold up the event loop: 100 versions of presets are 15 MB. Decision.
  */
 export const LIST_PAGE_BYTES_MAX = 256 * KIB
-/** Bytes of a list's answer from which the answer is compressed for clients that accept gzip. Decision. */
-export const COMPRESSED_BYTES_MIN = 64 * KIB
-/**
- * Bytes of a list's answer above which the answer is not compressed: copying it would hold up the loop.
- * Decision.
- */
-export const COMPRESSED_BYTES_MAX = 4 * MIB
-/**
- * Milliseconds that a list's answer waits for a thread that compresses it; after that the answer goes out
- * uncompressed. Decision.
- */
-export const COMPRESS_WAIT_MS_MAX = 250

@@ -47,10 +47,3 @@ export const ADMITTED_OUTPUT_TOKENS_MAX = 4_096
  * estimate is forgotten above it, so that no key waits longer than two minutes. Decision.
  */
 export const TOKENS_OWED_MS_MAX = 60_000
-/**
- * Milliseconds after which the place of a call is free unless its front renews it: a front that hangs is
- * killed earlier. Decision.
- */
-export const CALL_LEASE_MS = 15_000
-/** Milliseconds between two renewals of the places of a front's calls. Decision. */
-export const CALL_RENEW_MS = 3_000

@@ -10,7 +10,3 @@ export const MODELS_PAGE_DEFAULT = 500
 export const MODELS_WORDS_CHARS_MAX = 256
 /** Characters of one list of names in the query of a model list. Decision. */
 export const MODELS_NAMES_CHARS_MAX = 2_048
-/** Filters of model lists whose results a front caches. Decision. */
-export const MODEL_SELECTIONS_CACHED_MAX = 1_000
-/** Models in all cached results of filters together (8 bytes each). Decision. */
-export const MODELS_SELECTED_CACHED_MAX = 500_000

@@ -1,11 +1,10 @@
 import Type, { type Static } from 'typebox'
-import {
-  ACTIVITY_DAYS_DEFAULT,
-  ACTIVITY_DAYS_MAX,
-  ACTIVITY_OFFSET_MAX,
-  ACTIVITY_PAGE_DEFAULT,
-  ACTIVITY_PAGE_MAX,
-} from './money-limits.ts'
+import { ACTIVITY_DAYS_DEFAULT, ACTIVITY_DAYS_MAX, ACTIVITY_PAGE_DEFAULT } from './money-limits.ts'
+
+/** Rows of a page of activity. Decision. */
+export const ACTIVITY_PAGE_MAX = 1_000
+/** Rows of activity that a request may skip. Decision. */
+export const ACTIVITY_OFFSET_MAX = 1_000_000
 
 const DAY_MS = 86_400_000
 const DATE = '^\\d{4}-\\d{2}-\\d{2}$'

@@ -4,13 +4,15 @@ import {
   ADMIN_FILES_COUNTED_MAX,
   ADMIN_LISTED_MAX,
   ADMIN_PAGE_DEFAULT,
-  ADMIN_PAGE_MAX,
 } from './admin-limits.ts'
 import { HasMore } from '../lists/pages.ts'
 import { VIDEO_ID_CHARS_MAX } from '../videos/video-limits.ts'
 import { VIDEO_STATUSES } from '../videos/video-jobs.ts'
 import { DELIVERY_STATES, WEBHOOK_REASONS } from '../webhooks/webhook-deliveries.ts'
 import { readableCount } from '../values/readable.ts'
+
+/** Rows of a page of an operator's list. Decision. */
+export const ADMIN_PAGE_MAX = 100
 
 const nullable = <T extends TSchema>(shape: T, description?: string) =>
   Type.Union([shape, Type.Null()], description === undefined ? {} : { description })

@@ -18,16 +18,10 @@ export const HISTORY_PROVIDERS_MAX = 12
 export const HISTORY_MODELS_MAX = 16
 /** Keys with lines of their own: the busiest. Decision. */
 export const HISTORY_KEYS_MAX = 12
-/** Keys or models that one front counts separately in one second; the others share one count. Decision. */
-export const HISTORY_FRONT_LABELS_MAX = 256
-/** Names without lines of their own that are watched, for each name with one. Decision. */
-export const HISTORY_CANDIDATES = 4
 /** Lines of one answer, plus one for all others. Decision. */
 export const HISTORY_LINES_MAX = 8
 /** Points of one line of an answer. Decision. */
 export const HISTORY_POINTS_MAX = 3_600
-/** Points of a line where the request names no grain. Decision. */
-export const HISTORY_POINTS_WANTED = 720
 /** Events that are kept, such as reloads and breakers that opened. Decision. */
 export const HISTORY_EVENTS_MAX = 500
 /** Milliseconds that a front waits for its supervisor's history. Decision. */

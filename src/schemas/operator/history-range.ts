@@ -3,7 +3,6 @@ import {
   HISTORY_HOURS_KEPT,
   HISTORY_MINUTES_KEPT,
   HISTORY_POINTS_MAX,
-  HISTORY_POINTS_WANTED,
   HISTORY_SECONDS_KEPT,
 } from './history-limits.ts'
 import {
@@ -14,6 +13,9 @@ import {
   type HistoryGrain,
   type HistoryMetric,
 } from './history.ts'
+
+/** Points of a line where the request names no grain. Decision. */
+export const HISTORY_POINTS_WANTED = 720
 
 const MINUTE_S = 60
 /** Seconds of the coarsest grain. */

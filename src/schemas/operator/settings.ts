@@ -4,10 +4,21 @@ import { DRAIN_MS, FRONTS_MAX, NODE_DRAIN_MS_MAX, WORKERS_MAX } from '../limits/
 import { RATE_LIMIT_RPM_MAX } from '../limits/rate-limits.ts'
 import { GENERATION_DAYS_DEFAULT } from '../inference/generation-limits.ts'
 import { REQUEST_DAYS_DEFAULT } from '../requests/request-limits.ts'
-import { STREAM_HOLD_MS_DEFAULT, STREAM_HOLD_MS_MAX } from '../inference/stream-limits.ts'
-import { UPSTREAM_LONG_CALLS_DEFAULT, UPSTREAM_LONG_CALLS_MAX } from '../models/provider-limits.ts'
-import { KEPT_DAYS_MAX, KEPT_MONTHS_MAX } from './retention-limits.ts'
-import { VIDEO_CLIP_DAYS_MAX, VIDEO_JOB_HOURS_MAX } from '../videos/video-limits.ts'
+import { STREAM_HOLD_MS_DEFAULT } from '../inference/stream-limits.ts'
+import { UPSTREAM_LONG_CALLS_DEFAULT } from '../models/provider-limits.ts'
+
+/** Most milliseconds that SLUICE_STREAM_HOLD_MS allows. Decision. */
+export const STREAM_HOLD_MS_MAX = 600_000
+/** Most long calls that SLUICE_STREAMS allows a front; each takes a file descriptor. Decision. */
+export const UPSTREAM_LONG_CALLS_MAX = 16_384
+/** Days of a retention setting. Decision. */
+export const KEPT_DAYS_MAX = 3_650
+/** Months of a retention setting that counts whole months. Decision. */
+export const KEPT_MONTHS_MAX = 1_200
+/** Hours of the setting SLUICE_VIDEO_JOB_HOURS. Decision. */
+export const VIDEO_JOB_HOURS_MAX = 720
+/** Days of the setting SLUICE_VIDEO_CLIP_DAYS. Decision. */
+export const VIDEO_CLIP_DAYS_MAX = 3_650
 
 const ROOT_KEY = '([0-9a-f]{16}:)?[A-Za-z0-9+/=_-]{43,64}'
 const ROOT_KEYS = `^[\\s,]*${ROOT_KEY}([\\s,]+${ROOT_KEY})*[\\s,]*$`

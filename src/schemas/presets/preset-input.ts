@@ -3,15 +3,15 @@ import { fail, ok, type Outcome } from '../failures.ts'
 import { CHAT_KEPT } from './preset-chat.ts'
 import { knownOf } from '../known-members.ts'
 import { ISSUES_MAX } from '../limits/limits.ts'
-import {
-  PRESET_BYTES_MAX,
-  PRESET_IGNORED_CHARS_MAX,
-  PRESET_IGNORED_MAX,
-  PRESET_TOOL_CALLS_MAX,
-} from './preset-limits.ts'
+import { PRESET_BYTES_MAX, PRESET_TOOL_CALLS_MAX } from './preset-limits.ts'
 import { MESSAGES_KEPT } from './preset-messages.ts'
 import { mentionsPreset } from './preset-references.ts'
 import { RESPONSES_KEPT } from './preset-responses.ts'
+
+/** Names that a version lists of the fields that it ignored. Decision. */
+export const PRESET_IGNORED_MAX = 64
+/** Characters of the name of an ignored field. Decision. */
+export const PRESET_IGNORED_CHARS_MAX = 64
 
 /** The wire form of a request. */
 export type PresetSource = 'responses' | 'chat' | 'messages'

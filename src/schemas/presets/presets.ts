@@ -1,11 +1,9 @@
 import Type, { type Static, type TSchema } from 'typebox'
 import { HasMore } from '../lists/pages.ts'
-import {
-  PRESET_SLUG_CHARS_MAX,
-  PRESETS_OFFSET_MAX,
-  PRESETS_PAGE_DEFAULT,
-  PRESETS_PAGE_MAX,
-} from './preset-limits.ts'
+import { PRESET_SLUG_CHARS_MAX, PRESETS_PAGE_DEFAULT, PRESETS_PAGE_MAX } from './preset-limits.ts'
+
+/** Rows that a request for a page may skip. Decision. */
+export const PRESETS_OFFSET_MAX = 1_000_000_000
 
 /** No dot segments: clients remove them from a path. */
 const SLUG_SHAPE = new RegExp(`^(?!\\.{1,2}$)[A-Za-z0-9._~-]{1,${PRESET_SLUG_CHARS_MAX}}$`)

@@ -1,4 +1,5 @@
-import { ASKED_MODEL_CHARS_MAX } from './request-limits.ts'
+/** Characters of a name of a model that there is not, as the request log keeps it at most. Decision. */
+export const ASKED_MODEL_CHARS_MAX = 64
 
 /** What the id of a model, an alias or a variant may be made of. */
 const MODEL_NAME = /^[~@]?[a-z0-9][\w.-]*(?:\/[\w.-]+){0,2}(?::[\w.-]+)?$/i

@@ -1,7 +1,11 @@
 import { textOf, type Failure, type FailureName } from '../failures.ts'
 import type { FailureMetadata, Issue } from '../failure-metadata.ts'
-import { FAILURE_REASON_CHARS_MAX, REASON_EXPECTED_CHARS_MAX } from './request-limits.ts'
 import type { SchemaNames } from './schema-names.ts'
+
+/** Characters of the JSON in which the log keeps why a call failed; the last issues are left out. Decision. */
+export const FAILURE_REASON_CHARS_MAX = 1_024
+/** Characters of what was expected of one input there. Decision. */
+export const REASON_EXPECTED_CHARS_MAX = 160
 
 /** An input that was wrong: its JSON pointer, and what was expected; null: the caller's words are in that. */
 export interface LoggedIssue {

@@ -8,10 +8,12 @@ import {
   REQUESTS_EXPORT_MAX,
   REQUESTS_EXPORT_MS_MAX,
   REQUESTS_KEYS_NAMED_MAX,
-  REQUESTS_KEY_PREFIX_MIN,
   REQUESTS_PAGE_DEFAULT,
   REQUESTS_PAGE_MAX,
 } from './request-limits.ts'
+
+/** Characters of a key's hash that a filter names at least. Decision. */
+export const REQUESTS_KEY_PREFIX_MIN = 6
 
 const nullable = <T extends TSchema>(shape: T, description: string) =>
   Type.Union([shape, Type.Null()], { description })

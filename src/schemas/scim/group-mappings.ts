@@ -1,7 +1,12 @@
 import Type, { type Static, type TSchema } from 'typebox'
-import { SCIM_OFFSET_MAX, SCIM_PAGE_DEFAULT, SCIM_PAGE_MAX } from './mapping-limits.ts'
+import { SCIM_PAGE_DEFAULT } from './mapping-limits.ts'
 import { HasMore } from '../lists/pages.ts'
 import { MEMBER_ROLES } from '../workspaces/workspaces.ts'
+
+/** Mappings or groups of a page. B2.5; Decision. */
+export const SCIM_PAGE_MAX = 100
+/** Mappings or groups that a request for a page may skip. B2.5; Decision. */
+export const SCIM_OFFSET_MAX = 1_000_000
 
 const nullable = <T extends TSchema>(shape: T) => Type.Union([shape, Type.Null()])
 const Role = Type.Enum([...MEMBER_ROLES])

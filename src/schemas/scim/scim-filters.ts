@@ -1,11 +1,13 @@
 import { parse, type Filter } from 'scim2-parse-filter'
 import { fail, ok, type Outcome } from '../failures.ts'
 import { booleanOf } from './scim-attributes.ts'
-import {
-  SCIM_FILTER_CHARS_MAX,
-  SCIM_FILTER_NESTING_MAX,
-  SCIM_FILTER_TERMS_MAX,
-} from './scim-resource-limits.ts'
+
+/** Characters of a filter. Decision. */
+export const SCIM_FILTER_CHARS_MAX = 4_096
+/** Comparisons of one filter. Decision. */
+export const SCIM_FILTER_TERMS_MAX = 100
+/** Parentheses, brackets and `not` of one filter, which may all be nested. Decision. */
+export const SCIM_FILTER_NESTING_MAX = 20
 
 export type { Filter }
 

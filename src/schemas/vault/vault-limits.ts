@@ -1,7 +1,5 @@
 /** Named limits of the vault, each with its unit and its source. */
 
-/** Unwrapped data keys that one process holds. Decision. */
-export const DATA_KEYS_CACHED_MAX = 1_000
 /** Characters of a secret's name. §4.4, §8, C31. */
 export const SECRET_NAME_CHARS_MAX = 255
 /** Characters of a secret's value. §4.4, §8, C31. */
@@ -24,17 +22,3 @@ export const SECRETS_OFFSET_MAX = 10_000
 export const SECRETS_COPIED_MAX = 100
 /** Secrets of one vault: as many as a list can reach. Decision. */
 export const SECRETS_PER_VAULT_MAX = 10_000
-/** Unwrapped keys of vaults that one front caches. Decision. */
-export const VAULT_KEYS_CACHED_MAX = 4_096
-/** Writes to vaults that one front has in the store at once. Decision. */
-export const VAULT_WRITES_MAX = 2
-/** Writes to vaults that wait in one front. Decision. */
-export const VAULT_WRITES_WAITING_MAX = 256
-/** Attempts at a write while its vault changes. Decision. */
-export const VAULT_WRITE_TRIES_MAX = 5
-/** Writes to vaults of one workspace that wait in one front; `busy` beyond. Decision. */
-export const VAULT_WRITES_WAITING_WORKSPACE_MAX = 128
-/** Copies of secrets that wait in one front; `busy` beyond. Decision. */
-export const COPIES_WAITING_MAX = 64
-/** Copies of secrets of one workspace that wait in one front; `busy` beyond. Decision. */
-export const COPIES_WAITING_WORKSPACE_MAX = 16

@@ -17,11 +17,6 @@ export const VIDEO_RENEW_ROUND_MS = 2_500
 export const VIDEO_VIEW_MS_MAX = 100
 /** Bytes of one clip that are accepted from a provider. Decision. */
 export const VIDEO_CLIP_BYTES_MAX = 536_870_912
-/**
- * Bytes of free quota that a clip needs before its download: the clip's length is unknown until then, and
- * most clips are far shorter than the longest. Decision.
- */
-export const VIDEO_CLIP_ROOM_BYTES = 67_108_864
 /** Clips of one job. Decision. */
 export const VIDEO_CLIPS_MAX = 10
 /** Characters of a failed job's error text. Decision. */
@@ -63,68 +58,17 @@ export const VIDEO_RETRY_AFTER_MS_MAX = 600_000
 export const VIDEO_UNKNOWN_PROVIDER_MS = 600_000
 /** Milliseconds between two checks whether a job's provider is in the catalogue. Decision. */
 export const VIDEO_UNKNOWN_LOOK_MS = 10_000
-/** Milliseconds whose polls of a provider may come at once, at least one poll. Decision. */
-export const VIDEO_POLL_BURST_MS = 100
-/**
- * Milliseconds by which a poll may take longer to its provider than the poll after it: polls of this time may
- * fall into the next second. Decision.
- */
-export const VIDEO_POLL_LAG_MS = 50
-/**
- * Milliseconds that the live view of an open job is kept: a stale view may mislead for this time. Decision.
- */
-export const VIDEO_VIEW_OPEN_MS = 600_000
-/** Milliseconds that the live view of an ended job is kept; after them the job's row is read. Decision. */
-export const VIDEO_VIEW_ENDED_MS = 3_600_000
-/** Views that wait in a process until Redis is back. Decision. */
-export const VIDEO_VIEWS_LATE_MAX = 20_000
-/** Milliseconds after a loss of Redis in which only the views of ended jobs are trusted. Decision. */
-export const VIDEO_VIEW_DOUBT_MS = 3_000
-/** Jobs of one front that wait to be accepted; `busy` beyond. Decision. */
-export const VIDEO_ACCEPTS_WAITING_MAX = 4_096
-/** Bytes of the requests of the jobs that wait in one front to be accepted; `busy` beyond. Decision. */
-export const VIDEO_ACCEPTS_BYTES_MAX = 67_108_864
-/** Jobs that one transaction accepts. Decision. */
-export const VIDEO_BATCH_JOBS_MAX = 64
-/** Bytes of the requests of the jobs that one transaction accepts; a single job may be larger. Decision. */
-export const VIDEO_BATCH_BYTES_MAX = 8_388_608
-/** Milliseconds of a transaction that accepts jobs. Decision. */
-export const VIDEO_ACCEPT_MS_MAX = 5_000
-/**
- * Milliseconds for which a front trusts its count of a workspace's open jobs, with its own acceptances added.
- * Decision.
- */
-export const VIDEO_OPEN_COUNTED_MS = 1_000
-/** Workspaces whose count of open jobs a front caches. Decision. */
-export const VIDEO_OPEN_COUNTS_MAX = 1_000
 /** Leases that one statement renews or returns. Decision. */
 export const VIDEO_RENEWED_AT_ONCE = 2_000
 /** Ends of jobs that one transaction books together. Decision. */
 export const VIDEO_ENDS_AT_ONCE = 64
-/** Milliseconds of the booking of ended jobs. Decision. */
-export const VIDEO_END_MS_MAX = 15_000
-/** Milliseconds since a job's end in which its view is written again when a lost Redis is back. Decision. */
-export const VIDEO_RECENT_MS = 600_000
-
-/** Hours of the setting SLUICE_VIDEO_JOB_HOURS. Decision. */
-export const VIDEO_JOB_HOURS_MAX = 720
-/** Days of the setting SLUICE_VIDEO_CLIP_DAYS. Decision. */
-export const VIDEO_CLIP_DAYS_MAX = 3_650
 
 /** Characters of a prompt. Decision: about as many as the most generous provider takes. */
 export const VIDEO_PROMPT_CHARS_MAX = 32_000
 /** Images of `frame_images`: one of each type. B1.1. */
 export const VIDEO_FRAMES_MAX = 2
-/** Entries of `input_references`. Decision. */
-export const VIDEO_REFERENCES_MAX = 16
 /** Characters of an `https:` URL of a frame or reference, or of a clip at its provider. Decision. */
 export const VIDEO_URL_CHARS_MAX = 8_192
-/** Characters of a `data:` URL: a body of JSON_BODY_BYTES_MAX has room for them and the rest. Decision. */
-export const VIDEO_DATA_URL_CHARS_MAX = 4_000_000
-/** Bytes, as JSON, of the `provider.options` that are passed on. Decision. */
-export const VIDEO_PASSTHROUGH_BYTES_MAX = 65_536
-/** Characters of `user`. Decision: as in §8 for responses. */
-export const VIDEO_USER_CHARS_MAX = 256
 /** Characters of a job's id. Decision. */
 export const VIDEO_ID_CHARS_MAX = 64
 /** Jobs of a page. C27. */
@@ -139,9 +83,5 @@ export const VIDEO_VIEWS_PUT_AT_ONCE = 100
 export const VIDEO_VIEWS_AGAIN_MS_MAX = 2_000
 /** Milliseconds between two rounds that write live views again. Decision. */
 export const VIDEO_VIEWS_PAUSE_MS = 10
-/** Milliseconds that a runner waits for Redis to grant polls before it uses its own share. Decision. */
-export const VIDEO_POLL_ASK_MS_MAX = 250
 /** Milliseconds between two checks for expired clips. Decision. */
 export const VIDEO_EXPIRE_MS = 60_000
-/** Expired clips that one statement takes. Decision. */
-export const VIDEO_CLIPS_EXPIRED_AT_ONCE = 500

@@ -6,13 +6,10 @@ import { MODEL_OR_PRESET, PresetName } from '../presets/preset-references.ts'
 import { Trace } from '../trace.ts'
 import { VIDEO_STATUSES, type VideoStatus } from './video-jobs.ts'
 import {
-  VIDEO_DATA_URL_CHARS_MAX,
   VIDEO_FRAMES_MAX,
   VIDEO_ID_CHARS_MAX,
   VIDEO_PROMPT_CHARS_MAX,
-  VIDEO_REFERENCES_MAX,
   VIDEO_URL_CHARS_MAX,
-  VIDEO_USER_CHARS_MAX,
   VIDEOS_PAGE_DEFAULT,
   VIDEOS_PAGE_MAX,
 } from './video-limits.ts'
@@ -20,6 +17,13 @@ import { VIDEO_SECONDS_MAX } from './video-model-limits.ts'
 import { FRAME_TYPES, VIDEO_ASPECT_RATIOS, VIDEO_RESOLUTIONS, VIDEO_SIZE_PATTERN } from './video-models.ts'
 import { clipUrls } from '../webhooks/webhook-body.ts'
 import { usdOfNano } from '../money/costs.ts'
+
+/** Entries of `input_references`. Decision. */
+export const VIDEO_REFERENCES_MAX = 16
+/** Characters of a `data:` URL: a body of JSON_BODY_BYTES_MAX has room for them and the rest. Decision. */
+export const VIDEO_DATA_URL_CHARS_MAX = 4_000_000
+/** Characters of `user`. Decision: as in §8 for responses. */
+export const VIDEO_USER_CHARS_MAX = 256
 
 const IMAGE_TYPES = 'image/(png|jpeg|webp|gif)'
 const IMAGE_URL_WORDS = 'an https: URL, or a data: URL with a base64-encoded PNG, JPEG, WebP or GIF'

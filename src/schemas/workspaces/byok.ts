@@ -3,11 +3,13 @@ import { HasMore } from '../lists/pages.ts'
 import { SECRET_VALUE_CHARS_MAX } from '../vault/vault-limits.ts'
 import {
   NAME_CHARS_MAX,
-  PROVIDER_KEY_ID_CHARS_MAX,
   WORKSPACES_OFFSET_MAX,
   WORKSPACES_PAGE_DEFAULT,
   WORKSPACES_PAGE_MAX,
 } from './workspace-limits.ts'
+
+/** Characters of the id of a key for a provider; a longer text names no key. Decision. */
+export const PROVIDER_KEY_ID_CHARS_MAX = 512
 
 const nullable = <T extends TSchema>(shape: T) => Type.Union([shape, Type.Null()])
 const optional = <T extends TSchema>(shape: T) => Type.Optional(shape)

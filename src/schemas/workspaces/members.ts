@@ -1,7 +1,11 @@
 import Type, { type Static, type TSchema } from 'typebox'
 import { HasMore } from '../lists/pages.ts'
 import { MEMBER_ROLES, MemberShape } from './workspaces.ts'
-import { MEMBERS_AT_ONCE_MAX, USER_REFERENCE_CHARS_MAX } from './workspace-limits.ts'
+
+/** Users of one call that adds or removes members. Decision. */
+export const MEMBERS_AT_ONCE_MAX = 100
+/** Characters of a user's id in a call; a longer text names no user. Decision. */
+export const USER_REFERENCE_CHARS_MAX = 100
 
 const nullable = <T extends TSchema>(shape: T) => Type.Union([shape, Type.Null()])
 

@@ -14,18 +14,8 @@ export const WORKSPACES_PAGE_MAX = 100
 export const WORKSPACES_PAGE_DEFAULT = 50
 /** Rows that a request for workspaces or members may skip. Decision. */
 export const WORKSPACES_OFFSET_MAX = 1_000_000
-/** Characters of a workspace setting that Sluice stores for its clients without using it. Decision. */
-export const KEPT_TEXT_CHARS_MAX = 256
-/** Entries of a list in a workspace setting that Sluice stores for its clients without using it. Decision. */
-export const KEPT_LIST_MAX = 1_000
 /** Characters of a callback URL. Decision. */
 export const CALLBACK_URL_CHARS_MAX = 2_048
-/** Characters of the id of a key for a provider; a longer text names no key. Decision. */
-export const PROVIDER_KEY_ID_CHARS_MAX = 512
-/** Users of one call that adds or removes members. Decision. */
-export const MEMBERS_AT_ONCE_MAX = 100
-/** Characters of a user's id in a call; a longer text names no user. Decision. */
-export const USER_REFERENCE_CHARS_MAX = 100
 /** Bytes of a body that creates or changes an intern. B2.4. */
 export const INTERN_BODY_BYTES_MAX = MIB
 /** Interns of one page. B2. */

@@ -2,8 +2,6 @@ import Type, { type Static, type TSchema } from 'typebox'
 import {
   CALLBACK_URL_CHARS_MAX,
   DESCRIPTION_CHARS_MAX,
-  KEPT_LIST_MAX,
-  KEPT_TEXT_CHARS_MAX,
   NAME_CHARS_MAX,
   SLUG_CHARS_MAX,
   WORKSPACES_OFFSET_MAX,
@@ -13,6 +11,11 @@ import {
 import { CALL_LIMIT_FIELDS, CallLimits } from '../limits/model-calls.ts'
 import { OrganizationId } from '../operator/caps.ts'
 import { HasMore } from '../lists/pages.ts'
+
+/** Characters of a workspace setting that Sluice stores for its clients without using it. Decision. */
+export const KEPT_TEXT_CHARS_MAX = 256
+/** Entries of a list in a workspace setting that Sluice stores for its clients without using it. Decision. */
+export const KEPT_LIST_MAX = 1_000
 
 /** B2.9; not a UUID, since a slug of that form would hide the workspace with that id. */
 const SLUG_SHAPE = /^(?![0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$)[a-z0-9]+(?:-[a-z0-9]+)*$/

@@ -1,11 +1,17 @@
 import { hashOfKey, isKeyShaped, type KeyKind } from '../../schemas/keys/api-keys.ts'
 import { fail, type Failure, ok, type Outcome } from '../../schemas/failures.ts'
-import { KEY_QUERIES_MAX, KEYS_HANDED_MAX, KEYS_HANDED_QUERY_MAX } from '../../schemas/keys/key-limits.ts'
 import { hasScope, scopesText } from '../../schemas/keys/permissions.ts'
 import type { Operation, AnyOperation } from '../operations/define.ts'
 import type { EpochFeed, KeyRecord, KeyStore } from '../ports/keys/keys.ts'
 import type { Meters } from '../ports/observe.ts'
 import { createKnownKeys, type KnownKey, knownKey, type KnownKeys } from './known-keys.ts'
+
+/** Queries of one front that load keys at once; each query takes all waiting keys. Decision. */
+export const KEY_QUERIES_MAX = 4
+/** Keys that a new front loads at its start: the keys that another front of the node used last. Decision. */
+export const KEYS_HANDED_MAX = 10_000
+/** Keys that a new front loads at once at its start. Decision. */
+export const KEYS_HANDED_QUERY_MAX = 1_000
 
 export interface AccessOptions {
   readonly keys: KeyStore

@@ -1,13 +1,16 @@
 import { ok, type Outcome } from '../../schemas/failures.ts'
-import {
-  KEY_LOADS_MAX,
-  KEYS_CACHED_MAX,
-  UNKNOWN_KEYS_CACHED_MAX,
-  UNKNOWN_KEY_TTL_MS,
-} from '../../schemas/keys/key-limits.ts'
+import { KEYS_CACHED_MAX, UNKNOWN_KEYS_CACHED_MAX } from '../../schemas/keys/key-limits.ts'
 import { LiveCache, type LiveCacheDeps } from '../caches/live-cache.ts'
 import { EVERYTHING } from '../caches/recent-changes.ts'
 import type { Change, KeyRecord } from '../ports/keys/keys.ts'
+
+/**
+ * Keys of one front that are loading or wait to be loaded: a flood of invented keys must not use up the
+ * memory before the connections run out. Decision.
+ */
+export const KEY_LOADS_MAX = 4_096
+/** Milliseconds that an unknown key is remembered as unknown. Decision. */
+export const UNKNOWN_KEY_TTL_MS = 5_000
 
 /** A cached record with the outcome of a hit, which is created once. */
 export interface KnownKey {

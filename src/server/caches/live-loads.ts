@@ -1,7 +1,17 @@
 import { fail, type Outcome } from '../../schemas/failures.ts'
-import { BLIND_LOADS_MAX, RELOADS_MS_MAX } from '../../schemas/keys/key-limits.ts'
 import type { Change, EpochFeed } from '../ports/keys/keys.ts'
 import { RecentChanges } from './recent-changes.ts'
+
+/**
+ * Milliseconds in which a cache of a front repeats a read because the value keeps changing; the deadline of a
+ * call may end the call earlier. Decision.
+ */
+export const RELOADS_MS_MAX = 60_000
+/**
+ * Loads of one value that an interrupted change feed made void. The next load serves the calls that wait for
+ * it, and is not cached. Decision.
+ */
+export const BLIND_LOADS_MAX = 4
 
 export interface LiveLoadsDeps {
   readonly feed: Pick<EpochFeed, 'epoch' | 'subscribe'>

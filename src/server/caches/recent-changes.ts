@@ -1,5 +1,10 @@
-import { RECENT_CHANGES_MAX } from '../../schemas/keys/key-limits.ts'
 import type { EpochFeed } from '../ports/keys/keys.ts'
+
+/**
+ * Names of changed things that a cache records while loads run; above this number every load counts as
+ * changed. Decision.
+ */
+export const RECENT_CHANGES_MAX = 10_000
 
 /** Stands for a change that may have touched any value. */
 export const EVERYTHING = '*'

@@ -1,9 +1,5 @@
 import Type, { type Static } from 'typebox'
-import {
-  PROVIDER_HEADER_CHARS_MAX,
-  PROVIDER_HEADERS_MAX,
-  PROVIDER_TIMEOUT_MS_MAX,
-} from '../../schemas/models/provider-limits.ts'
+import { PROVIDER_TIMEOUT_MS_MAX } from '../../schemas/models/provider-limits.ts'
 import {
   Benchmarks,
   DefaultParameters,
@@ -17,6 +13,11 @@ import { QUANTIZATIONS } from '../../schemas/models/preferences.ts'
 import { PROTOCOLS } from '../../schemas/models/protocols.ts'
 import { LEAVE_KINDS, REASONING_FIELDS, TEXT_PROTOCOLS } from '../../schemas/models/text-models.ts'
 import { EndpointVideoEntry, ModelVideoEntry, ProviderVideoEntry } from './video-format.ts'
+
+/** Headers that the catalogue sets for a provider. Decision. */
+export const PROVIDER_HEADERS_MAX = 16
+/** Characters of the value of a header that the catalogue sets. Decision. */
+export const PROVIDER_HEADER_CHARS_MAX = 4_096
 
 /** The part of an id on either side of the slash; a colon is excluded, since it begins a variant's suffix. */
 const NAME = '[A-Za-z0-9][A-Za-z0-9._-]*'

@@ -1,5 +1,4 @@
 import { LRUCache } from 'lru-cache'
-import { MODEL_SELECTIONS_CACHED_MAX, MODELS_SELECTED_CACHED_MAX } from '../../schemas/models/model-limits.ts'
 import type { ModelCatalogue, ModelFilter, Provider, ResolvedModel } from '../ports/models/models.ts'
 import { speaksOf } from './build-text.ts'
 import { buildModel, buildProvider, originOf, underAlias, type BuiltModel } from './build.ts'
@@ -8,6 +7,11 @@ import type { EndpointEntry, ModelEntry, ProviderEntry } from './format.ts'
 import { select, selectable, type Selectable } from './select.ts'
 import { readSource, type CatalogueProblem, type Placed, type Source } from './sources.ts'
 import { unpricedOf, type UnpricedEndpoint } from './terms.ts'
+
+/** Filters of model lists whose results a front caches. Decision. */
+export const MODEL_SELECTIONS_CACHED_MAX = 1_000
+/** Models in all cached results of filters together (8 bytes each). Decision. */
+export const MODELS_SELECTED_CACHED_MAX = 500_000
 
 export interface CatalogueFiles {
   /** The catalogue that ships with the product. */

@@ -2,15 +2,20 @@ import type { LookupAddress } from 'node:dns'
 import { isIPv6, type ConnectOpts, type LookupFunction } from 'node:net'
 import { createSecureContext, rootCertificates, type SecureContext } from 'node:tls'
 import { buildConnector } from 'undici'
-import {
-  UPSTREAM_CONNECT_MS,
-  UPSTREAM_READ_BYTES_MAX,
-  UPSTREAM_READ_EVENTS_BYTES_MAX,
-} from '../../schemas/models/provider-limits.ts'
+import { UPSTREAM_CONNECT_MS } from '../../schemas/models/provider-limits.ts'
 import { canonical } from './addresses.ts'
 import { sharedRead } from './http1/connection.ts'
 import { directRead } from './undici-parser.ts'
 import { DestinationRefused, type Vetted } from './vetting.ts'
+import { KIB } from '../../schemas/limits/limits.ts'
+
+/** Bytes of one read of a provider's connection. Decision. */
+export const UPSTREAM_READ_BYTES_MAX = 64 * KIB
+/**
+ * The same of a long call, whose events are small: while its caller does not read, up to three reads wait in
+ * the front. Decision.
+ */
+export const UPSTREAM_READ_EVENTS_BYTES_MAX = 8 * KIB
 
 export type Connect = buildConnector.connector
 

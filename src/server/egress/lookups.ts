@@ -1,12 +1,16 @@
 import { lookup } from 'node:dns/promises'
-import {
-  LOOKUP_MS_MAX,
-  LOOKUPS_MAX,
-  LOOKUPS_WAITING_MAX,
-  WORKSPACE_LOOKUPS_MAX,
-  WORKSPACE_LOOKUPS_WAITING_MAX,
-} from '../../schemas/egress/egress-limits.ts'
 import { FairSemaphore } from '../structures/fair-semaphore.ts'
+
+/** Lookups of caller-chosen names that run at once in one front. Decision. */
+export const LOOKUPS_MAX = 8
+/** Lookups of caller-chosen names that wait in one front. Decision. */
+export const LOOKUPS_WAITING_MAX = 256
+/** Lookups of caller-chosen names that run at once for one workspace in one front. Decision. */
+export const WORKSPACE_LOOKUPS_MAX = 2
+/** Lookups of caller-chosen names that wait for one workspace in one front. Decision. */
+export const WORKSPACE_LOOKUPS_WAITING_MAX = 64
+/** Milliseconds that a lookup of a caller-chosen name waits, and then that it runs. Decision. */
+export const LOOKUP_MS_MAX = 5_000
 
 /** Resolves to every address of a name; rejects when it has none. */
 export type Resolve = (name: string) => Promise<readonly string[]>

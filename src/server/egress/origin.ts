@@ -1,7 +1,7 @@
 import { endedBy } from '../../schemas/values/call-ended.ts'
 import { fail, type Outcome } from '../../schemas/failures.ts'
 import type { Caller } from '../../schemas/values/callers.ts'
-import { LONG_CALLS_RETRY_S, UPSTREAM_STREAMS_MAX } from '../../schemas/models/provider-limits.ts'
+import { UPSTREAM_STREAMS_MAX } from '../../schemas/models/provider-limits.ts'
 import { SwapList } from '../structures/swap-list.ts'
 import type {
   EgressAnswer,
@@ -20,6 +20,9 @@ import { StreamAttempt, type StreamHome } from './stream.ts'
 import { TwoClients } from './two-clients.ts'
 import { UndiciClient, type PoolLimits } from './undici-client.ts'
 import { CallerShares } from '../../schemas/values/callers.ts'
+
+/** Seconds after which a call that found no place is invited to try again. Decision. */
+export const LONG_CALLS_RETRY_S = 1
 
 /**
  * Milliseconds by which the end of an attempt, or the leave of a waiting request's caller, may be noticed

@@ -3,17 +3,22 @@ import type { Connect } from './connect.ts'
 import { NO_BREAKAGE, UNSENT, type ExchangeHandler, type OriginClient } from './handler.ts'
 import { UndiciClient, type PoolLimits } from './undici-client.ts'
 import {
-  UPSTREAM_IDLE_LOOK_MS,
-  UPSTREAM_KEEP_ALIVE_MARGIN_MS,
-  UPSTREAM_KEEP_ALIVE_MS_MAX,
-} from '../../schemas/models/provider-limits.ts'
-import {
   Connection,
   type ConnectionHome,
   isWritten,
   RequestHeads,
   type WrittenRequest,
 } from './http1/connection.ts'
+
+/**
+ * Milliseconds between two looks at the idle connections to a provider; a connection is closed so much
+ * earlier than its time. Decision.
+ */
+export const UPSTREAM_IDLE_LOOK_MS = 500
+/** Milliseconds by which an idle connection is closed before the time that the provider names. Decision. */
+export const UPSTREAM_KEEP_ALIVE_MARGIN_MS = 2_000
+/** Milliseconds that an idle connection is kept at most, whatever the provider names. Decision. */
+export const UPSTREAM_KEEP_ALIVE_MS_MAX = 600_000
 
 export interface TwoClientsDeps {
   readonly connect: Connect

@@ -1,15 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
-import {
-  VETTED_CALLS_MAX,
-  VETTED_CONNECTIONS_MAX,
-  VETTED_IDLE_MS,
-  VETTED_KEEP_ALIVE_MS,
-  VETTED_POOLS_MAX,
-  VETTED_SOCKETS_MAX,
-  VETTED_WAITING_MAX,
-  VETTED_WORKSPACE_CALLS_MAX,
-} from '../../schemas/egress/egress-limits.ts'
+import { VETTED_WORKSPACE_CALLS_MAX } from '../../schemas/egress/egress-limits.ts'
 import type { Destination, VettedOrigin } from '../ports/egress/egress.ts'
 import type { AnswerBudget } from './answer-budget.ts'
 import { vettedConnector, type trustOf } from './connect.ts'
@@ -17,6 +8,33 @@ import { GateBusy } from './lookups.ts'
 import { PooledOrigin, plainly, sendable } from './origin.ts'
 import { failureOf } from './connection-failure.ts'
 import { portOf, vet, type VettingDeps } from './vetting.ts'
+
+/** Connections of a front, for one workspace, to one host and port that a caller chose. Decision. */
+export const VETTED_CONNECTIONS_MAX = 64
+/**
+ * Calls of a front, for one workspace, that wait for a connection to a host and port that a caller chose;
+ * `busy` beyond. Decision.
+ */
+export const VETTED_WAITING_MAX = 64
+/**
+ * Calls and exchanges of all workspaces, in one front, with destinations that callers chose; `busy` beyond.
+ * Decision.
+ */
+export const VETTED_CALLS_MAX = 1_024
+/** Sockets of one front to destinations that callers chose, idle sockets included. Decision. */
+export const VETTED_SOCKETS_MAX = 1_536
+/**
+ * Connection pools of one front to destinations that callers chose: as many as calls. The least recently used
+ * idle pool is closed first. Decision.
+ */
+export const VETTED_POOLS_MAX = 1_024
+/**
+ * Milliseconds that an idle connection to a destination that a caller chose is kept, whatever the destination
+ * offers: many servers close theirs after 5 s. Decision.
+ */
+export const VETTED_KEEP_ALIVE_MS = 4_000
+/** Milliseconds that an idle pool to a destination that a caller chose is kept. Decision. */
+export const VETTED_IDLE_MS = 60_000
 
 export interface VettedDeps {
   readonly budget: AnswerBudget

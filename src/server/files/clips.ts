@@ -1,9 +1,14 @@
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
-import { VIDEO_CLIP_ROOM_BYTES } from '../../schemas/videos/video-limits.ts'
 import type { ByteReader } from '../ports/byte-streams.ts'
 import type { ClipInput, StoredClip, VideoClips } from '../ports/videos/video-work.ts'
 import { copy } from './copy.ts'
 import { ObjectWriting, type ObjectDeps } from './object-writing.ts'
+
+/**
+ * Bytes of free quota that a clip needs before its download: the clip's length is unknown until then, and
+ * most clips are far shorter than the longest. Decision.
+ */
+export const VIDEO_CLIP_ROOM_BYTES = 67_108_864
 
 /**
  * Clips on their way from a provider into storage. A clip that fails or throws leaves at most one object

@@ -1,5 +1,12 @@
 import { readFileSync } from 'node:fs'
-import { CONNECTIONS_MAX, DESCRIPTORS_RESERVED } from '../../schemas/limits/limits.ts'
+
+/** Connections of callers that one front holds at once. Decision. */
+export const CONNECTIONS_MAX = 50_000
+/**
+ * File descriptors that are reserved for providers, stores and files where the process has few; at most half
+ * of all. Decision.
+ */
+export const DESCRIPTORS_RESERVED = 1_024
 
 /**
  * Counts the connections of a front: an idle connection costs its client nothing, and takes a file descriptor

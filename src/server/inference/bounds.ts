@@ -3,7 +3,6 @@ import { MAKER_TOKENS_MIN } from '../../schemas/models/openai-maker.ts'
 import type { ServerTools } from '../../schemas/inference/server-tools.ts'
 import type { Dialect } from '../../schemas/inference/text-request.ts'
 import {
-  PICTURE_TOKENS_MAX,
   TOKENS_ADDED_EACH_MAX,
   TOKENS_ADDED_FORMS_MAX,
   TOKENS_TRANSLATED_TOOL_MAX,
@@ -24,6 +23,12 @@ import {
 } from '../upstream/inference/spoken.ts'
 import { askedAt, isFree } from './charge.ts'
 import { unpricedTierOf, USUAL_TIER, type Tiers } from '../../schemas/models/price-conditions.ts'
+
+/**
+ * Tokens of one picture, as the bound of a call counts them: the most that a provider is known to charge is
+ * 48,169. Decision.
+ */
+export const PICTURE_TOKENS_MAX = 65_536
 
 /** What bounds the tokens of a call before anything of it is sent. */
 export interface TextBoundInput extends AnswerMaximum {

@@ -1,7 +1,6 @@
 import {
   BYTES_PER_TOKEN,
   REASONING_TOKENS_PER_SECOND,
-  TAUGHT_CALLS_KEPT,
   TAUGHT_CALLS_MIN,
   TAUGHT_PAIRS_MAX,
   TAUGHT_PROMPT_BYTES_MAX,
@@ -26,6 +25,9 @@ import {
 import { priceAt, type PriceFacts, type ResolvedPrice } from '../../schemas/money/price-at.ts'
 import type { CallInstants } from '../upstream/cost-bound.ts'
 import { inputTokens, textCostNano } from '../../schemas/money/costs.ts'
+
+/** Calls over which what an estimate has learned decays to about a third. Decision. */
+export const TAUGHT_CALLS_KEPT = 64
 
 /** What is known of a call from its request and its clock. */
 export interface AskedText {

@@ -9,14 +9,17 @@ import type { ReportedTiers, TokenUsage } from '../../dialects/parts.ts'
 import { outputTokens } from '../../schemas/money/costs.ts'
 import {
   PROGRESS_AHEAD_MS,
-  PROGRESS_BEAT_MS,
-  PROGRESS_BEAT_STREAMS_MAX,
   PROGRESS_MS,
   PROGRESS_RATE_MS_MIN,
 } from '../../schemas/inference/stream-limits.ts'
 import type { InferenceEnd } from './record.ts'
 import { judgeTextUsage, type AskedText, type TextRates } from './charge.ts'
 import { isPrivate } from '../upstream/cost-bound.ts'
+
+/** Milliseconds between two checks which streams have progress to report. Decision. */
+export const PROGRESS_BEAT_MS = 250
+/** Streams that report at one such check, in about 3 ms. Decision. */
+export const PROGRESS_BEAT_STREAMS_MAX = 512
 
 /** Stands for the models of workspaces, whose names are theirs. */
 const PRIVATE = 'private'

@@ -1,5 +1,5 @@
 import type { TextInput, TextRequest, PlacedModality } from '../../schemas/inference/text-request.ts'
-import { OUTPUT_TOKENS_USUAL, BYTES_PER_TOKEN } from '../../schemas/inference/token-limits.ts'
+import { BYTES_PER_TOKEN } from '../../schemas/inference/token-limits.ts'
 import { priceAt, type ResolvedPrice } from '../../schemas/money/price-at.ts'
 import type { Caller } from '../../schemas/values/callers.ts'
 import type { InferenceJob, CountJob, InlineFile, TextJob } from '../ports/inference/inference.ts'
@@ -28,6 +28,9 @@ import type { MediaEgress } from '../upstream/inference/inline/call-media.ts'
 import type { OpenStreams } from './meter.ts'
 import type { WritingProtocol } from '../upstream/inference/protocol.ts'
 import { isPrivate } from '../upstream/cost-bound.ts'
+
+/** Tokens of an answer of usual length, by which `sort: price` compares endpoints. Decision. */
+export const OUTPUT_TOKENS_USUAL = 512
 
 /** What bounds the cost of a call. */
 export function boundInputOf(

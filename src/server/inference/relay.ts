@@ -6,7 +6,6 @@ import {
   STREAM_BYTES_MAX,
   STREAM_HELD_BYTES_MAX,
   STREAM_MS_MAX,
-  STREAM_PREFACE_BYTES_MAX,
   USAGE_MS_MAX,
 } from '../../schemas/inference/stream-limits.ts'
 import type { LeaveKind } from '../../schemas/models/text-models.ts'
@@ -20,6 +19,12 @@ import type { WritingAttempt, InferenceSink } from '../upstream/inference/protoc
 import { areLarge, slicesOf } from '../upstream/inference/sliced-parts.ts'
 import type { WrittenPart, NativeRead, NativeStream, PartRead, PartStream } from '../../dialects/parts.ts'
 import { readOut } from '../upstream/inference/framing.ts'
+
+/**
+ * Bytes of events before the first output of a stream. They wait for it, so that an attempt that fails leaves
+ * no trace; providers begin with a role and a few empty texts. Decision.
+ */
+export const STREAM_PREFACE_BYTES_MAX = 256 * 1024
 
 const TOO_LARGE: Failure = { name: 'upstream_too_large', fields: { limit: STREAM_BYTES_MAX } }
 const NO_OUTPUT: Failure = {

@@ -1,5 +1,4 @@
 import { fail, ok, type Failure, type Outcome } from '../../schemas/failures.ts'
-import { COUNT_BYTES_MAX } from '../../schemas/inference/inference-limits.ts'
 import type { TextRequest } from '../../schemas/inference/text-request.ts'
 import type { Caller } from '../../schemas/values/callers.ts'
 import type { AnswerRoom, EgressAnswer } from '../ports/egress/egress.ts'
@@ -32,6 +31,9 @@ import { NOTHING_REPORTED } from '../../dialects/usage.ts'
 import { lostOf, unsupported } from '../upstream/inference/translated/translation-job.ts'
 import { readRefusal } from '../upstream/inference/framing.ts'
 import { frameOf } from '../../dialects/native-events.ts'
+
+/** Bytes of a provider's token count, which is one figure and a few other members. Decision. */
+export const COUNT_BYTES_MAX = 65_536
 
 interface WritingEndpointDeps {
   readonly endpoint: Endpoint

@@ -1,4 +1,3 @@
-import { JOURNAL_ENTRIES_MAX, JOURNAL_SEGMENT_BYTES } from '../../schemas/money/money-limits.ts'
 import type { GiveBack, Journal, Settlement } from '../ports/money/journal.ts'
 import type { BookEntry, Flush, OpenTake, TakeProgress } from '../ports/money/lending.ts'
 import type { Log } from '../ports/observe.ts'
@@ -13,6 +12,15 @@ import {
   WaitingEntries,
 } from './segment-writer.ts'
 import { segmentPath, type Holder } from './segments.ts'
+import { MIB } from '../../schemas/limits/limits.ts'
+
+/** Bytes of a front's journal segment on disk, after which the next segment begins. Decision. */
+export const JOURNAL_SEGMENT_BYTES = 8 * MIB
+/**
+ * Entries of a front that wait in memory for their flush; the front reads further entries from its journal.
+ * Decision.
+ */
+export const JOURNAL_ENTRIES_MAX = 20_000
 
 export interface JournalOptions {
   /** See `journalsFolder`; created when missing. */

@@ -1,13 +1,27 @@
 import {
-  LOOP_BURST_MS,
-  LOOP_CALL_US,
   LOOP_OTHERS_MS,
   LOOP_SHARE_PERCENT,
-  LOOP_WAIT_MS_MAX,
-  LOOP_WRITTEN_BYTES_PER_MS,
-  SHARED_CALLS_MAX,
   UNREAD_ANSWERS_BYTES_MAX,
 } from '../../schemas/limits/share-limits.ts'
+import { KIB } from '../../schemas/limits/limits.ts'
+
+/** Milliseconds of the loop by which an organization may exceed LOOP_SHARE_PERCENT. Decision. */
+export const LOOP_BURST_MS = 50
+/**
+ * Milliseconds after which a waiting call goes on whatever its organization has used, one call a tick.
+ * Decision.
+ */
+export const LOOP_WAIT_MS_MAX = 3_000
+/**
+ * Calls by one organization, to operations that list no 429, that a front runs at once while another
+ * organization calls too: half of the front's connections to Postgres. A client that calls faster than the
+ * answers come would otherwise hold all connections. The other calls wait as for the loop. Decision.
+ */
+export const SHARED_CALLS_MAX = 2
+/** Microseconds of the loop that a call costs beyond the measured time. Decision. */
+export const LOOP_CALL_US = 200
+/** Bytes of an answer that cost a millisecond of the loop. Decision. */
+export const LOOP_WRITTEN_BYTES_PER_MS = 64 * KIB
 
 const LOOP_SHARE = LOOP_SHARE_PERCENT / 100
 const LOOP_CALL_MS = LOOP_CALL_US / 1_000

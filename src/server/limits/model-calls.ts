@@ -1,12 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import type { Failure } from '../../schemas/failures.ts'
-import {
-  CALL_RENEW_MS,
-  RATE_LEASES_MAX,
-  RATE_WAIT_MS_MAX,
-  TOKENS_OWED_MS_MAX,
-} from '../../schemas/limits/rate-limits.ts'
+import { RATE_LEASES_MAX, RATE_WAIT_MS_MAX, TOKENS_OWED_MS_MAX } from '../../schemas/limits/rate-limits.ts'
 import type {
   AdmittedCall,
   CallAuthority,
@@ -22,6 +17,9 @@ import type {
 import type { KeyRecord } from '../ports/keys/keys.ts'
 import type { FrontCount } from '../ports/rates.ts'
 import { add, freeOf, levelOf, waitFor, windowOf, type Window } from './gcra.ts'
+
+/** Milliseconds between two renewals of the places of a front's calls. Decision. */
+export const CALL_RENEW_MS = 3_000
 
 export interface ModelCallsOptions {
   readonly authority: CallAuthority

@@ -1,15 +1,18 @@
 import { organizationAccount, workspaceAccount } from '../../schemas/money/accounts.ts'
-import {
-  COST_NANO_MAX,
-  MONEY_IDLE_MS,
-  MONEY_BALANCES_MAX,
-  MONEY_REFUSED_MS,
-} from '../../schemas/money/money-limits.ts'
+import { COST_NANO_MAX, MONEY_IDLE_MS } from '../../schemas/money/money-limits.ts'
 import type { Journal } from '../ports/money/journal.ts'
 import type { Change } from '../ports/keys/keys.ts'
 import type { BookEntry, AccountGrant, LimitState } from '../ports/money/lending.ts'
 import type { AccountKind, Day } from '../ports/money/money.ts'
 import type { RefusingLimit } from '../../schemas/money/money-refusals.ts'
+
+/**
+ * Milliseconds that a front repeats the authority's refusal without asking again, unless a limit changes.
+ * Decision.
+ */
+export const MONEY_REFUSED_MS = 200
+/** Accounts with a limit whose balance one front keeps; `busy` beyond. Decision. */
+export const MONEY_BALANCES_MAX = 50_000
 
 /** All balances of one front, of one day. Design §6.2, §6.3. */
 export class Balances {

@@ -1,12 +1,5 @@
 import { fail, type Outcome } from '../../schemas/failures.ts'
-import {
-  LEND_ACCOUNTS_MAX,
-  LEND_REPEAT_MS,
-  MONEY_TRIED_MS_MAX,
-  MONEY_TRY_MS,
-  MONEY_WAIT_MS_MAX,
-  MONEY_WAITING_MAX,
-} from '../../schemas/money/money-limits.ts'
+import { LEND_REPEAT_MS, MONEY_TRIED_MS_MAX, MONEY_TRY_MS } from '../../schemas/money/money-limits.ts'
 import { moneyRefused } from '../../schemas/money/money-refusals.ts'
 import type { AccountNeed, LendInput, Lender, LendReply } from '../ports/money/lending.ts'
 import type { Hold } from '../ports/money/money.ts'
@@ -14,6 +7,16 @@ import type { Log } from '../ports/observe.ts'
 import type { FrontCount } from '../ports/rates.ts'
 import type { MoneyContext, MoneyTimers, Reservation } from './reservation.ts'
 import type { Balance, Verdict } from './balances.ts'
+
+/**
+ * Milliseconds that a call waits for money from a store that does not answer; the call's own deadline may be
+ * earlier. Decision.
+ */
+export const MONEY_WAIT_MS_MAX = 1_000
+/** Calls of one front that wait for money; `busy` beyond. Decision. */
+export const MONEY_WAITING_MAX = 4_096
+/** Accounts in one request for money; the next request takes the others. Decision. */
+export const LEND_ACCOUNTS_MAX = 256
 
 export interface BorrowingOptions {
   readonly context: MoneyContext

@@ -1,14 +1,20 @@
-import {
-  BOOKS_FLUSH_ENTRIES_MAX,
-  BOOKS_FLUSH_ENTRIES_MIN,
-  BOOKS_FLUSH_ENTRIES_STEP,
-  BOOKS_FLUSH_MS,
-  LEND_REPEAT_MS,
-} from '../../schemas/money/money-limits.ts'
+import { LEND_REPEAT_MS } from '../../schemas/money/money-limits.ts'
 import type { Flush, JournalOwner, Lender } from '../ports/money/lending.ts'
 import type { Log } from '../ports/observe.ts'
 import type { Journal } from '../ports/money/journal.ts'
 import type { MoneyContext, MoneyTimers } from './reservation.ts'
+
+/**
+ * Milliseconds between two flushes of a front's journal, and between two questions which accounts other
+ * fronts want. Design §6.6; Decision.
+ */
+export const BOOKS_FLUSH_MS = 200
+/** Entries of one flush: its statements cost as much as 500 entries. Design §6.6; Decision. */
+export const BOOKS_FLUSH_ENTRIES_MAX = 3_000
+/** Entries down to which a flush without an answer is halved. Decision. */
+export const BOOKS_FLUSH_ENTRIES_MIN = 100
+/** Entries by which flushes grow again with each that is applied. Decision. */
+export const BOOKS_FLUSH_ENTRIES_STEP = 100
 
 export interface JournalFlushOptions {
   readonly context: MoneyContext

@@ -1,8 +1,11 @@
 import { writeSync } from 'node:fs'
 import { pino, stdTimeFunctions, type DestinationStream, type Logger } from 'pino'
 import type { Secret } from '../../schemas/vault/secret.ts'
-import { LOG_BUFFER_BYTES_MAX } from '../../schemas/limits/limits.ts'
 import type { Fields, Log } from '../ports/observe.ts'
+import { MIB } from '../../schemas/limits/limits.ts'
+
+/** Bytes of log lines that wait for a reader; beyond, lines are dropped and counted. Decision. */
+export const LOG_BUFFER_BYTES_MAX = 4 * MIB
 
 export interface LogOptions {
   readonly level: 'debug' | 'info' | 'warn' | 'error' | 'silent'

@@ -3,11 +3,18 @@ import type { CallSettled, Log, Observer } from '../ports/observe.ts'
 import type { Broadcast } from './broadcast.ts'
 import type { Metrics } from './metrics.ts'
 import type { CallTracer } from './tracing.ts'
-import { REQUESTS_FLUSH_MS, REQUESTS_GATHERED_SHARE } from '../../schemas/requests/request-limits.ts'
 import type { RequestBatch } from '../../schemas/requests/request-record.ts'
 import type { CountRequests } from '../ports/requests/request-log.ts'
 import { GatheredCalls } from './requests/gathered-calls.ts'
 import { AskedModels, Sampling } from './requests/sampling.ts'
+
+/** Milliseconds that a call waits for others before all of them go to the spill. Decision. */
+export const REQUESTS_FLUSH_MS = 250
+/**
+ * While another batch is being written and half of the room for the next one is taken, an organization that
+ * has one in so many of the gathered calls gets no more of it; its further calls are lost, and counted. Decision.
+ */
+export const REQUESTS_GATHERED_SHARE = 4
 
 export interface ObserverOptions {
   readonly log: Log

@@ -1,10 +1,6 @@
 import type { Registry } from 'prom-client'
 import type { FailureName } from '../../schemas/failures.ts'
-import {
-  METRIC_MODELS_MAX,
-  PROGRESS_RATE_MS_MIN,
-  METRIC_DROPPED_MAX,
-} from '../../schemas/inference/stream-limits.ts'
+import { PROGRESS_RATE_MS_MIN } from '../../schemas/inference/stream-limits.ts'
 import type { AnsweredInput, AnswerMeter, FirstOutput, StreamEnd, StreamMeters } from '../ports/observe.ts'
 import { ByLabels, FIRST_OUTPUT_BUCKETS, type Count, type Durations, type Tally } from './durations.ts'
 import { durationsOf, tallyOf } from './metric-table.ts'
@@ -13,6 +9,14 @@ import { OPEN_STREAMS } from './read-table.ts'
 import type { UnpricedTier } from './unpriced-tiers.ts'
 import { fieldName, OTHER_FIELD } from '../../dialects/table/field-names.ts'
 import { UNPRICED_TIER_CALLS, unpricedTierOf } from './unpriced-tiers.ts'
+
+/** Models that have figures of their own in the metrics of a process; others share `other`. Decision. */
+export const METRIC_MODELS_MAX = 200
+/**
+ * Pairs of a dropped member and a model that have figures of their own in the metrics of a process; the
+ * members of others share `other`. Decision.
+ */
+export const METRIC_DROPPED_MAX = 1_000
 
 /** The models after the first METRIC_MODELS_MAX. */
 const OTHER = 'other'

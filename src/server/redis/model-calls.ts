@@ -1,7 +1,13 @@
-import { CALL_LEASE_MS, TOKENS_OWED_MS_MAX } from '../../schemas/limits/rate-limits.ts'
+import { TOKENS_OWED_MS_MAX } from '../../schemas/limits/rate-limits.ts'
 import type { CallAuthority, CallGrant, CallOwner, LimitedCall, TokensLeft } from '../ports/model-calls.ts'
 import type { State } from './open.ts'
 import { openScripts, scriptOf, type RunScript } from './scripts.ts'
+
+/**
+ * Milliseconds after which the place of a call is free unless its front renews it: a front that hangs is
+ * killed earlier. Decision.
+ */
+export const CALL_LEASE_MS = 15_000
 
 /**
  * The places of an owner are the members of a sorted set, each with the instant at which its lease ends: what

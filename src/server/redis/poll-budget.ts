@@ -1,10 +1,15 @@
-import {
-  VIDEO_POLL_ASK_MS_MAX,
-  VIDEO_POLL_BURST_MS,
-  VIDEO_POLL_LAG_MS,
-} from '../../schemas/videos/video-limits.ts'
 import type { RateAuthority } from '../ports/rates.ts'
 import type { PollBudget, PollGrant } from '../ports/videos/video-engine.ts'
+
+/** Milliseconds whose polls of a provider may come at once, at least one poll. Decision. */
+export const VIDEO_POLL_BURST_MS = 100
+/**
+ * Milliseconds by which a poll may take longer to its provider than the poll after it: polls of this time may
+ * fall into the next second. Decision.
+ */
+export const VIDEO_POLL_LAG_MS = 50
+/** Milliseconds that a runner waits for Redis to grant polls before it uses its own share. Decision. */
+export const VIDEO_POLL_ASK_MS_MAX = 250
 
 export interface PollBudgetOptions {
   readonly authority: RateAuthority

@@ -3,17 +3,24 @@ import Type from 'typebox'
 import { Compile } from 'typebox/compile'
 import { VIDEO_STATUSES, VIDEO_RANKS, videoRankOf } from '../../schemas/videos/video-jobs.ts'
 import {
-  VIDEO_VIEW_DOUBT_MS,
-  VIDEO_VIEW_ENDED_MS,
   VIDEO_VIEW_MS_MAX,
-  VIDEO_VIEW_OPEN_MS,
   VIDEO_VIEWS_AGAIN_MS_MAX,
-  VIDEO_VIEWS_LATE_MAX,
   VIDEO_VIEWS_PUT_AT_ONCE,
 } from '../../schemas/videos/video-limits.ts'
 import type { VideoView, VideoViews, VideoWake } from '../ports/videos/videos.ts'
 import type { State } from './open.ts'
 import { openChannel, publishTo, type Channel } from './channel.ts'
+
+/**
+ * Milliseconds that the live view of an open job is kept: a stale view may mislead for this time. Decision.
+ */
+export const VIDEO_VIEW_OPEN_MS = 600_000
+/** Milliseconds that the live view of an ended job is kept; after them the job's row is read. Decision. */
+export const VIDEO_VIEW_ENDED_MS = 3_600_000
+/** Views that wait in a process until Redis is back. Decision. */
+export const VIDEO_VIEWS_LATE_MAX = 20_000
+/** Milliseconds after a loss of Redis in which only the views of ended jobs are trusted. Decision. */
+export const VIDEO_VIEW_DOUBT_MS = 3_000
 
 export interface RunningVideoViews extends VideoViews {
   close(): Promise<void>

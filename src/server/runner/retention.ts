@@ -1,8 +1,3 @@
-import {
-  PRUNE_EVERY_MS,
-  PRUNE_REST_MS_MAX,
-  PRUNE_REST_TIMES,
-} from '../../schemas/operator/retention-limits.ts'
 import type { Log } from '../ports/observe.ts'
 import type {
   PruneStep,
@@ -10,6 +5,16 @@ import type {
   RetentionMeters,
   RetentionLeases,
 } from '../ports/operator/retention.ts'
+
+/**
+ * Milliseconds of rest for each millisecond that a batch took: pruning takes a fifth of one connection.
+ * Decision.
+ */
+export const PRUNE_REST_TIMES = 4
+/** Milliseconds of one rest between two batches. Decision. */
+export const PRUNE_REST_MS_MAX = 2_000
+/** Milliseconds between two runs of pruning on one database. Decision. */
+export const PRUNE_EVERY_MS = 600_000
 
 export interface PruneDeps {
   readonly leases: RetentionLeases

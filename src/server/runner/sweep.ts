@@ -1,13 +1,19 @@
 import { ok, type Failure, type Outcome } from '../../schemas/failures.ts'
-import {
-  CONTAINER_KEPT_MS,
-  CONTAINER_RECOUNT_MS,
-  ORPHAN_AGE_MS,
-  STAGING_IDLE_MS,
-} from '../../schemas/files/file-limits.ts'
+import { CONTAINER_KEPT_MS } from '../../schemas/files/file-limits.ts'
 import type { ContainerSizes, ContainerUses, CountedPath } from '../ports/containers/container-rows.ts'
 import type { FileSweep } from '../ports/files/files.ts'
 import type { ContainerRef, Storage } from '../ports/files/storage.ts'
+
+/** Milliseconds without a write after which a staging file counts as abandoned. Decision. */
+export const STAGING_IDLE_MS = 3_600_000
+/** Age in milliseconds at which an object without a row counts as abandoned. Decision. */
+export const ORPHAN_AGE_MS = 3_600_000
+/**
+ * Milliseconds after which the sweep measures again the paths that were written through Sluice. The quota
+ * counts these alone: the owner of a sandbox's storage bounds the sandbox's own writes, and these must not
+ * stop uploads. Decision.
+ */
+export const CONTAINER_RECOUNT_MS = 86_400_000
 
 export interface SweepDeps {
   readonly rows: FileSweep

@@ -2,9 +2,17 @@ import { randomUUID } from 'node:crypto'
 import { lstat, mkdir, readdir, rm, statfs, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
-import { STORAGE_SPARE_BYTES, STORAGE_SPARE_INODES } from '../../schemas/files/file-limits.ts'
 import type { Staging } from '../ports/files/storage.ts'
 import { codeOf, reachDisk } from './disk-failure.ts'
+import { MIB } from '../../schemas/limits/limits.ts'
+
+/** Bytes that uploads leave free on the disk. Decision. */
+export const STORAGE_SPARE_BYTES = 64 * MIB
+/**
+ * Inodes that uploads leave free on the disk, where the file system has a fixed number of inodes; a hundredth
+ * of a small number. C33; Decision.
+ */
+export const STORAGE_SPARE_INODES = 10_000
 
 /** Share of the inodes of a small file system that stays free. Decision. */
 const SPARE_SHARE = 1 / 100

@@ -2,15 +2,15 @@ import { read, type BigIntStats } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
 import { endedBy } from '../../schemas/values/call-ended.ts'
-import {
-  LARGE_PIECE_BYTES,
-  READ_AHEAD_BYTES_MAX,
-  STORAGE_PIECE_BYTES,
-} from '../../schemas/files/file-limits.ts'
+import { LARGE_PIECE_BYTES, STORAGE_PIECE_BYTES } from '../../schemas/files/file-limits.ts'
 import { KeepingUp } from '../../schemas/files/keeping-up.ts'
 import type { ObjectFacts, ReadOptions, StoredObject } from '../ports/files/storage.ts'
 import type { ByteReader } from '../ports/byte-streams.ts'
 import { diskFailure, reachDisk } from './disk-failure.ts'
+import { MIB } from '../../schemas/limits/limits.ts'
+
+/** Bytes of large pieces that all readers of a process hold together. Decision. */
+export const READ_AHEAD_BYTES_MAX = 32 * MIB
 
 /** An open file on this machine. */
 export function storedFile(handle: FileHandle, stats: BigIntStats, deps: ReaderDeps = {}): StoredObject {

@@ -1,15 +1,42 @@
-import {
-  CALL_HELD_MS_MAX,
-  LOOP_OTHERS_MS,
-  LOOP_SLOW_MS,
-  ORGANIZATION_PERCENT_MIN,
-  ORGANIZATION_REST_MS,
-  ORGANIZATION_TURN_AMONG_US,
-  ORGANIZATION_TURN_MS_MAX,
-  REST_OTHERS_MS_LEAST,
-  STREAM_TURN_BYTES_MAX,
-  STREAM_TURN_MS_MAX,
-} from '../../schemas/limits/share-limits.ts'
+import { LOOP_OTHERS_MS } from '../../schemas/limits/share-limits.ts'
+import { KIB } from '../../schemas/limits/limits.ts'
+
+/**
+ * Bytes of a provider's stream that are read and passed on in one turn of a front's event loop; the rest leaves
+ * in the next turns, and its connection is not read meanwhile. Decision.
+ */
+export const STREAM_TURN_BYTES_MAX = 64 * KIB
+/** Milliseconds of the loop that one stream uses in a turn of it. Decision. */
+export const STREAM_TURN_MS_MAX = 2
+/** Milliseconds of the loop that all streams of an organization use in a turn of it. Decision. */
+export const ORGANIZATION_TURN_MS_MAX = 8
+/**
+ * Microseconds of the same while another organization is active: what its calls wait for in each of the turns
+ * that they need. Decision.
+ */
+export const ORGANIZATION_TURN_AMONG_US = 500
+/**
+ * Milliseconds, and up to one more, for which the streams of an organization above its part of the loop wait
+ * after a turn: a front that is never idle is scheduled after the other processes of its cores. Decision.
+ */
+export const ORGANIZATION_REST_MS = 1
+/**
+ * Milliseconds of the last second that the calls to models of all others used, below which no organization
+ * rests: a few calls are no reason to leave the loop idle. Decision.
+ */
+export const REST_OTHERS_MS_LEAST = 10
+/**
+ * Milliseconds of one turn of the loop above which turns are slow: then the calls to models of an organization
+ * above its part are held while another organization is active. Decision.
+ */
+export const LOOP_SLOW_MS = 20
+/**
+ * Least percent of the loop for one organization's calls to models, however many organizations are active; its
+ * part is the loop divided by their number. Decision.
+ */
+export const ORGANIZATION_PERCENT_MIN = 20
+/** Milliseconds that a new call to a model is held at most. Decision. */
+export const CALL_HELD_MS_MAX = 100
 
 /** Milliseconds for which one slow turn counts. Decision. */
 const SLOW_FOR_MS = 100

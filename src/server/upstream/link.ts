@@ -3,7 +3,6 @@ import type { Outcome } from '../../schemas/failures.ts'
 import type { Caller } from '../../schemas/values/callers.ts'
 import {
   UPSTREAM_ANSWER_BYTES_MAX,
-  UPSTREAM_EVENTS_BYTES_MAX,
   UPSTREAM_WRITTEN_BYTES_MAX,
 } from '../../schemas/models/provider-limits.ts'
 import type { EgressAnswer, EgressExchange, TrustedOrigin } from '../ports/egress/egress.ts'
@@ -11,6 +10,14 @@ import type { Provider } from '../ports/models/models.ts'
 import type { CredentialHeader } from './credential.ts'
 import { NO_EXTRA, type ExtraHeaders } from './provider-headers.ts'
 import type { RedactedTexts } from './reason.ts'
+import { KIB } from '../../schemas/limits/limits.ts'
+
+/**
+ * Bytes of a provider's event stream that wait for the reader; one read of the socket may exceed it.
+ * Thousands of event streams are open at once, and with a caller who does not read, each holds this much and
+ * a read. Decision.
+ */
+export const UPSTREAM_EVENTS_BYTES_MAX = 4 * KIB
 
 /** The origin that a link calls: trusted or vetted. */
 export type LinkOrigin = Pick<TrustedOrigin, 'call' | 'exchange'>

@@ -1,6 +1,9 @@
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
-import { VIDEO_DOWNLOAD_STALL_MS, VIDEO_REDIRECTS_MAX } from '../../schemas/videos/video-provider-limits.ts'
+import { VIDEO_DOWNLOAD_STALL_MS } from '../../schemas/videos/video-provider-limits.ts'
 import type { AnswerRoom, Egress, EgressStream } from '../ports/egress/egress.ts'
+
+/** Redirects that the download of a clip or an image follows. Decision. */
+export const VIDEO_REDIRECTS_MAX = 3
 
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 const HEADERS = ['accept', '*/*', 'accept-encoding', 'identity', 'user-agent', 'sluice']

@@ -1,9 +1,11 @@
 import { LRUCache } from 'lru-cache'
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
-import { DATA_KEYS_CACHED_MAX } from '../../schemas/vault/vault-limits.ts'
 import type { DataKey, DataKeyPurpose, DataKeys, KeyRing, WrappedDataKey } from '../ports/vault/key-ring.ts'
 import type { RootKeys } from './root-keys.ts'
 import { KEY_BYTES, newWrappedKey, unwrapKey } from './wrap.ts'
+
+/** Unwrapped data keys that one process holds. Decision. */
+export const DATA_KEYS_CACHED_MAX = 1_000
 
 /**
  * Milliseconds until another process's change of the current key is seen; the key before it still opens the

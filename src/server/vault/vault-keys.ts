@@ -1,6 +1,5 @@
 import { LRUCache } from 'lru-cache'
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
-import { VAULT_KEYS_CACHED_MAX } from '../../schemas/vault/vault-limits.ts'
 import type {
   SecretRows,
   VaultForWriting,
@@ -9,6 +8,9 @@ import type {
 } from '../ports/vault/secret-rows.ts'
 import type { RootKeys } from './root-keys.ts'
 import { newWrappedKey, unwrapKey } from './wrap.ts'
+
+/** Unwrapped keys of vaults that one front caches. Decision. */
+export const VAULT_KEYS_CACHED_MAX = 4_096
 
 const PURPOSES: readonly VaultKeyPurpose[] = ['fingerprint', 'sealing']
 

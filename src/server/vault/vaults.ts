@@ -1,14 +1,6 @@
 import type { Caller } from '../../schemas/values/callers.ts'
 import { fail, type FailureName, ok, type Outcome } from '../../schemas/failures.ts'
-import {
-  COPIES_WAITING_MAX,
-  COPIES_WAITING_WORKSPACE_MAX,
-  SECRETS_COPIED_MAX,
-  VAULT_WRITE_TRIES_MAX,
-  VAULT_WRITES_MAX,
-  VAULT_WRITES_WAITING_MAX,
-  VAULT_WRITES_WAITING_WORKSPACE_MAX,
-} from '../../schemas/vault/vault-limits.ts'
+import { SECRETS_COPIED_MAX } from '../../schemas/vault/vault-limits.ts'
 import type { SealedOut, SealedValue, ShortJobs } from '../ports/short-jobs.ts'
 import type {
   SealedSecret,
@@ -22,6 +14,19 @@ import type { NewSecret, SecretMetadata, VaultActor, Vaults, VaultScope } from '
 import { FairSemaphore } from '../structures/fair-semaphore.ts'
 import { sealedValue, wipe } from './sealed-value.ts'
 import type { VaultKeys } from './vault-keys.ts'
+
+/** Writes to vaults that one front has in the store at once. Decision. */
+export const VAULT_WRITES_MAX = 2
+/** Writes to vaults that wait in one front. Decision. */
+export const VAULT_WRITES_WAITING_MAX = 256
+/** Attempts at a write while its vault changes. Decision. */
+export const VAULT_WRITE_TRIES_MAX = 5
+/** Writes to vaults of one workspace that wait in one front; `busy` beyond. Decision. */
+export const VAULT_WRITES_WAITING_WORKSPACE_MAX = 128
+/** Copies of secrets that wait in one front; `busy` beyond. Decision. */
+export const COPIES_WAITING_MAX = 64
+/** Copies of secrets of one workspace that wait in one front; `busy` beyond. Decision. */
+export const COPIES_WAITING_WORKSPACE_MAX = 16
 
 /**
  * Secrets that copies of one front hold at once: as many as the largest copy has. A hundred of the longest

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
-import { WEBHOOK_SECRET_BYTES } from '../../schemas/webhooks/webhook-limits.ts'
 import { secretTextOf } from '../../schemas/webhooks/webhook-signatures.ts'
 import type { KeyRing } from '../ports/vault/key-ring.ts'
 import type {
@@ -10,6 +9,9 @@ import type {
   WebhookSecrets,
 } from '../ports/webhooks/webhooks.ts'
 import { lengthPrefixed, openValue, sealValue } from './envelope.ts'
+
+/** Random bytes of a signing secret; Standard Webhooks asks for 24 to 64. Decision. */
+export const WEBHOOK_SECRET_BYTES = 32
 
 export interface WebhookSecretDeps {
   readonly rows: WebhookSecretRows

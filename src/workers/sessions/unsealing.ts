@@ -1,10 +1,5 @@
 import { fail, ok, type Failure, type Outcome } from '../../schemas/failures.ts'
-import {
-  LARGE_PIECE_BYTES,
-  OPENED_BYTES_MAX,
-  OPENED_PIECES_MAX,
-  STORAGE_PIECE_BYTES,
-} from '../../schemas/files/file-limits.ts'
+import { LARGE_PIECE_BYTES, OPENED_BYTES_MAX, STORAGE_PIECE_BYTES } from '../../schemas/files/file-limits.ts'
 import { KeepingUp } from '../../schemas/files/keeping-up.ts'
 import type { ByteReader } from '../../server/ports/byte-streams.ts'
 import type { Unsealing, UnsealInput } from '../../server/ports/files/intake.ts'
@@ -14,6 +9,9 @@ import { rangePlan } from '../seal/opener.ts'
 import { failureOfLast } from './last-message.ts'
 import type { FromThread } from './protocol.ts'
 import type { Session, SessionPool } from './session-pool.ts'
+
+/** Pieces of one sealed download on their way from its thread. Design §5; Decision. */
+export const OPENED_PIECES_MAX = 2
 
 export interface UnsealingOptions {
   readonly sessions: SessionPool

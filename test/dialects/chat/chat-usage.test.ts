@@ -1,7 +1,7 @@
 import t from 'tap'
-import { REPORTED_SEARCHES_MAX } from '../../../src/schemas/inference/token-limits.ts'
 import { USAGE_BYTES_MAX } from '../../../src/schemas/models/provider-limits.ts'
 import { chatUsageOf } from '../../../src/dialects/chat/usage.ts'
+import { REPORTED_SEARCHES_MAX } from '../../../src/dialects/usage.ts'
 
 const logged = (usage: unknown, hasOutput = true): readonly number[] | null => {
   const found = chatUsageOf(Buffer.from(JSON.stringify(usage)), hasOutput)

@@ -1,12 +1,12 @@
 /** What a provider of chat writes in other types than clients take, natively: streamed, whole, wherever cut. D23. */
 import t from 'tap'
 import { TOOLS_MAX } from '../../../src/schemas/inference/inference-limits.ts'
-import { CONTENT_PARTS_MAX } from '../../../src/schemas/inference/stream-limits.ts'
 import { nativeAnswer } from '../../../src/dialects/native-answer.ts'
 import { sameWhereverCut, summaryOf } from '../../support/inference/cut-streams.ts'
 import { dataOf, HEAD, FAILURE_OF, streamOf } from '../../support/inference/provider-chunks.ts'
 import { must } from '../../support/must.ts'
 import { NativeChatStream } from '../../../src/dialects/chat/stream.ts'
+import { CONTENT_PARTS_MAX } from '../../../src/dialects/chat/tool-members.ts'
 
 const STREAMS = { open: () => new NativeChatStream(HEAD, FAILURE_OF), eventsOf: dataOf }
 const event = (delta: string, finish = 'null'): string =>

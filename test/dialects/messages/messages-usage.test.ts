@@ -1,7 +1,8 @@
 import t from 'tap'
-import { REPORTED_SEARCHES_MAX, REPORTED_TOKENS_MAX } from '../../../src/schemas/inference/token-limits.ts'
+import { REPORTED_TOKENS_MAX } from '../../../src/schemas/inference/token-limits.ts'
 import { USAGE_BYTES_MAX } from '../../../src/schemas/models/provider-limits.ts'
 import { MessagesUsage } from '../../../src/dialects/messages/usage.ts'
+import { REPORTED_SEARCHES_MAX } from '../../../src/dialects/usage.ts'
 
 const json = (usage: unknown): Buffer => Buffer.from(JSON.stringify(usage))
 

@@ -4,7 +4,6 @@ import {
   STREAM_EVENT_BYTES_MAX,
   STREAM_MENDED_BYTES_MAX,
 } from '../../../src/schemas/inference/stream-limits.ts'
-import { REPORTED_SEARCHES_MAX } from '../../../src/schemas/inference/token-limits.ts'
 import { USAGE_BYTES_MAX } from '../../../src/schemas/models/provider-limits.ts'
 import { NativeResponsesStream } from '../../../src/dialects/responses/stream.ts'
 import { sameWhereverCut, summaryOf, type StreamSummary } from '../../support/inference/cut-streams.ts'
@@ -18,6 +17,7 @@ import {
   searchCall,
   USAGE,
 } from '../../support/inference/responses-streams.ts'
+import { REPORTED_SEARCHES_MAX } from '../../../src/dialects/usage.ts'
 
 const WHOLE = '{"input_tokens":1,"cost":0}'
 const SHOWN = { whole: WHOLE, added: '"cost":0.5,"is_byok":false' }

@@ -1,10 +1,6 @@
 /** Fronts are killed in the midst of hundreds of streams: each is charged what it had come to, once. */
 import { workspaceAccount } from '../../../src/schemas/money/accounts.ts'
-import {
-  PROGRESS_AHEAD_MS,
-  PROGRESS_BEAT_MS,
-  PROGRESS_MS,
-} from '../../../src/schemas/inference/stream-limits.ts'
+import { PROGRESS_AHEAD_MS, PROGRESS_MS } from '../../../src/schemas/inference/stream-limits.ts'
 import { pause } from '../../support/nodes/spawned.ts'
 import { until } from '../../support/wait.ts'
 import { clientPortsOf } from '../../support/wire/sockets.ts'
@@ -14,6 +10,7 @@ import { bookedOf, paidOf, type Booked } from './paced/booked.ts'
 import { bodyOf, startCall, type PacedCall } from './paced/callers.ts'
 import { PACED_PAIRS, pairAt, type PacedPair } from './paced/pairs.ts'
 import { boundOf, startPacedStand, type PacedStand } from './paced/stand.ts'
+import { PROGRESS_BEAT_MS } from '../../../src/server/inference/meter.ts'
 
 const FRONTS = 2
 interface Size {

@@ -1,5 +1,4 @@
 /** Limits of calls at once and of tokens a minute, over fronts that share them: kept, and given back. */
-import { CALL_LEASE_MS } from '../../../src/schemas/limits/rate-limits.ts'
 import { pause } from '../../support/nodes/spawned.ts'
 import { until } from '../../support/wait.ts'
 import { clientPortsOf } from '../../support/wire/sockets.ts'
@@ -9,6 +8,7 @@ import { startCall, type PacedCall } from './paced/callers.ts'
 import { PACED_DIALECTS, PROMPT_TOKENS } from './paced/dialects.ts'
 import type { Asked } from './paced/provider.ts'
 import { PACED_MODEL, startPacedStand, type PacedStand } from './paced/stand.ts'
+import { CALL_LEASE_MS } from '../../../src/server/redis/model-calls.ts'
 
 const FRONTS = 2
 const WORD_MS = 20

@@ -1,6 +1,5 @@
 /** The page Requests with 100,000 calls: how soon what is scrolled or searched to is seen. */
 import type { Page } from 'playwright-core'
-import { REQUESTS_GATHERED_MAX } from '../../../src/schemas/requests/request-limits.ts'
 import { openStore } from '../../../src/server/store/base/open.ts'
 import { insertRequests } from '../../../src/server/store/requests/request-rows.ts'
 import { spread } from '../../../bench/statistics.ts'
@@ -9,6 +8,7 @@ import { batchOfCalls, KEY_HASH, type EndedCall } from '../../support/requests/s
 import { skipWithoutBrowser } from '../../support/wire/browser.ts'
 import type { Program, Proof } from '../proof.ts'
 import { connected } from '../../support/wire/connected.ts'
+import { REQUESTS_GATHERED_MAX } from '../../../src/server/observe/requests/gathered-calls.ts'
 
 const FULL = { calls: 100_000, repeats: 9 }
 const SHORT = { calls: 2_500, repeats: 1 }

@@ -1,9 +1,8 @@
 /** Every paid call is in the request log, whatever happens to fronts and to the disk; nothing secret is. */
 import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { REQUESTS_SPILL_FILES_MAX } from '../../../src/schemas/requests/request-limits.ts'
 import type { RequestShape } from '../../../src/schemas/requests/requests.ts'
-import { spillFolder } from '../../../src/server/observe/requests/spill-folder.ts'
+import { REQUESTS_SPILL_FILES_MAX, spillFolder } from '../../../src/server/observe/requests/spill-folder.ts'
 import { PackedCalls } from '../../../src/server/store/requests/packed-calls.ts'
 import { recoverRequests } from '../../../src/server/store/requests/request-rows.ts'
 import { pause } from '../../support/nodes/spawned.ts'

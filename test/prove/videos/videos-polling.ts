@@ -2,13 +2,13 @@
  * Pollers see no job go back or go away and cost Postgres nothing; a hanging provider delays no other one.
  */
 import { setTimeout as pause } from 'node:timers/promises'
-import { VIDEO_VIEW_DOUBT_MS } from '../../../src/schemas/videos/video-limits.ts'
 import { videoRankOf, type VideoStatus } from '../../../src/schemas/videos/video-jobs.ts'
 import { some } from './judging.ts'
 import { startKindsProvider, type KindsProvider } from './provider.ts'
 import { startVideoStand, type VideoStand } from './video-stand.ts'
 import { offerAll } from './videos.ts'
 import { tally, type Program, type Proof } from '../proof.ts'
+import { VIDEO_VIEW_DOUBT_MS } from '../../../src/server/redis/video-views.ts'
 
 const JOBS = 10_000
 const POLLS_PER_S = 2_000

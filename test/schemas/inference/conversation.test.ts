@@ -3,8 +3,9 @@ import t from 'tap'
 import {
   AFFINITY_TEXT_UNITS_MAX,
   AFFINITY_TEXTS_MAX,
-} from '../../../src/schemas/inference/inference-limits.ts'
-import { conversationOf, type Conversation } from '../../../src/schemas/inference/conversation.ts'
+  conversationOf,
+  type Conversation,
+} from '../../../src/schemas/inference/conversation.ts'
 import { chatInputOf } from '../../../src/dialects/chat/digest.ts'
 import { messagesInputOf } from '../../../src/dialects/messages/digest.ts'
 import { responsesInputOf } from '../../../src/dialects/responses/digest.ts'

@@ -3,12 +3,12 @@ import t from 'tap'
 import Type from 'typebox'
 import { knownOf } from '../../../src/schemas/known-members.ts'
 import { INLINE_JSON_BYTES_MAX, ISSUES_MAX, KIB } from '../../../src/schemas/limits/limits.ts'
+import { PRESET_BYTES_MAX } from '../../../src/schemas/presets/preset-limits.ts'
 import {
-  PRESET_BYTES_MAX,
   PRESET_IGNORED_CHARS_MAX,
   PRESET_IGNORED_MAX,
-} from '../../../src/schemas/presets/preset-limits.ts'
-import { presetInputOf } from '../../../src/schemas/presets/preset-input.ts'
+  presetInputOf,
+} from '../../../src/schemas/presets/preset-input.ts'
 import { must } from '../../support/must.ts'
 import { readPreset } from '../../support/presets/preset-tables.ts'
 

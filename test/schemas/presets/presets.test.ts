@@ -2,11 +2,15 @@ import t from 'tap'
 import { Value } from 'typebox/value'
 import {
   PRESET_SLUG_CHARS_MAX,
-  PRESETS_OFFSET_MAX,
   PRESETS_PAGE_DEFAULT,
   PRESETS_PAGE_MAX,
 } from '../../../src/schemas/presets/preset-limits.ts'
-import { isPresetSlug, PresetPageQuery, PresetParams } from '../../../src/schemas/presets/presets.ts'
+import {
+  PRESETS_OFFSET_MAX,
+  isPresetSlug,
+  PresetPageQuery,
+  PresetParams,
+} from '../../../src/schemas/presets/presets.ts'
 
 t.test('a slug is made of characters that a URL takes as they are, and is no dot segment', async (t) => {
   const good = ['a', 'A-b_c.d~e', '...', '.a', '0', '-', 'x'.repeat(PRESET_SLUG_CHARS_MAX)]

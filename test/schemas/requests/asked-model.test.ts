@@ -1,6 +1,5 @@
 import t from 'tap'
-import { isKeptModelName } from '../../../src/schemas/requests/asked-model.ts'
-import { ASKED_MODEL_CHARS_MAX } from '../../../src/schemas/requests/request-limits.ts'
+import { ASKED_MODEL_CHARS_MAX, isKeptModelName } from '../../../src/schemas/requests/asked-model.ts'
 
 const KNOWN = ['openai/text-embedding-3-small', 'Acme/one']
 const NEAR = ['acme/one']

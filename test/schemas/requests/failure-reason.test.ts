@@ -3,11 +3,12 @@ import t from 'tap'
 import Type from 'typebox'
 import type { Failure } from '../../../src/schemas/failures.ts'
 import { costUnbounded, moneyRefused } from '../../../src/schemas/money/money-refusals.ts'
-import { reasonOf, reasonText } from '../../../src/schemas/requests/failure-reason.ts'
 import {
   FAILURE_REASON_CHARS_MAX,
   REASON_EXPECTED_CHARS_MAX,
-} from '../../../src/schemas/requests/request-limits.ts'
+  reasonOf,
+  reasonText,
+} from '../../../src/schemas/requests/failure-reason.ts'
 import { SchemaNames } from '../../../src/schemas/requests/schema-names.ts'
 
 const Part = Type.Object({ text: Type.String() })

@@ -1,11 +1,8 @@
 import t from 'tap'
-import {
-  KEYS_HANDED_MAX,
-  KEYS_HANDED_QUERY_MAX,
-  UNKNOWN_KEY_TTL_MS,
-} from '../../../src/schemas/keys/key-limits.ts'
 import { ask, GRACE_MS, nameOf, rig } from '../../support/keys/access-rig.ts'
 import { testKey } from '../../support/keys/key-store.ts'
+import { UNKNOWN_KEY_TTL_MS } from '../../../src/server/access/known-keys.ts'
+import { KEYS_HANDED_MAX, KEYS_HANDED_QUERY_MAX } from '../../../src/server/access/access.ts'
 
 t.test('a known key is accepted, the second time at once and without the store', async (t) => {
   const key = testKey()

@@ -1,15 +1,12 @@
 /** Loads of keys that changes overtake, and how many keys are loaded at once. */
 import t from 'tap'
-import {
-  BLIND_LOADS_MAX,
-  KEY_LOADS_MAX,
-  KEY_QUERIES_MAX,
-  RELOADS_MS_MAX,
-} from '../../../src/schemas/keys/key-limits.ts'
 import type { Change } from '../../../src/server/ports/keys/keys.ts'
 import { gate } from '../../support/gate.ts'
 import { ask, nameOf, rig, type AccessRig } from '../../support/keys/access-rig.ts'
 import { testKey } from '../../support/keys/key-store.ts'
+import { KEY_LOADS_MAX } from '../../../src/server/access/known-keys.ts'
+import { KEY_QUERIES_MAX } from '../../../src/server/access/access.ts'
+import { BLIND_LOADS_MAX, RELOADS_MS_MAX } from '../../../src/server/caches/live-loads.ts'
 
 t.test('callers that ask at once for one key share one load', async (t) => {
   const key = testKey()

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { BLIND_LOADS_MAX } from '../../../src/schemas/keys/key-limits.ts'
 import { THINGS } from '../../support/caches/cache-model.ts'
 import { CACHES } from '../../support/caches/cache-subjects.ts'
 import { CacheWorld, type CacheSubject } from '../../support/caches/cache-world.ts'
 import { turnOfLoop } from '../../support/nodes/scripted-fleet.ts'
+import { BLIND_LOADS_MAX } from '../../../src/server/caches/live-loads.ts'
 
 const RUNS = { numRuns: 500 }
 

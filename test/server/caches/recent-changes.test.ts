@@ -1,6 +1,5 @@
 import t from 'tap'
-import { RECENT_CHANGES_MAX } from '../../../src/schemas/keys/key-limits.ts'
-import { EVERYTHING, RecentChanges } from '../../../src/server/caches/recent-changes.ts'
+import { RECENT_CHANGES_MAX, EVERYTHING, RecentChanges } from '../../../src/server/caches/recent-changes.ts'
 
 t.test('a change after the start of a read overtakes the values it touches, and no others', async (t) => {
   const changes = new RecentChanges({ epoch: 3 })

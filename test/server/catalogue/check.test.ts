@@ -1,9 +1,6 @@
 import t from 'tap'
-import {
-  PROVIDER_HEADER_CHARS_MAX,
-  PROVIDER_HEADERS_MAX,
-} from '../../../src/schemas/models/provider-limits.ts'
 import { loadFiles } from '../../support/models/catalogue.ts'
+import { PROVIDER_HEADER_CHARS_MAX, PROVIDER_HEADERS_MAX } from '../../../src/server/catalogue/format.ts'
 
 const PROVIDERS = [{ slug: 'here', protocol: 'local' }]
 const MODEL = { id: 'a/one', name: 'One' }

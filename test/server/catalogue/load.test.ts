@@ -1,10 +1,11 @@
 import t from 'tap'
 import { SHIPPED_CATALOGUE } from '../../../src/server/catalogue/shipped.ts'
-import { loadCatalogue, Selections } from '../../../src/server/catalogue/load.ts'
 import {
   MODEL_SELECTIONS_CACHED_MAX,
   MODELS_SELECTED_CACHED_MAX,
-} from '../../../src/schemas/models/model-limits.ts'
+  loadCatalogue,
+  Selections,
+} from '../../../src/server/catalogue/load.ts'
 import { type Listed, type Selectable, WordSearch } from '../../../src/server/catalogue/select.ts'
 import { catalogueFile, catalogueOf, loadFiles } from '../../support/models/catalogue.ts'
 

@@ -2,13 +2,15 @@
 import type { Socket } from 'node:net'
 import t, { type Test } from 'tap'
 import { AnswerBudget } from '../../../src/server/egress/answer-budget.ts'
-import { trustedConnector, trustedLongConnector, type Connect } from '../../../src/server/egress/connect.ts'
-import { PooledOrigin } from '../../../src/server/egress/origin.ts'
-import { chatRequest } from '../../support/egress/long-call-rig.ts'
 import {
   UPSTREAM_READ_BYTES_MAX,
   UPSTREAM_READ_EVENTS_BYTES_MAX,
-} from '../../../src/schemas/models/provider-limits.ts'
+  trustedConnector,
+  trustedLongConnector,
+  type Connect,
+} from '../../../src/server/egress/connect.ts'
+import { PooledOrigin } from '../../../src/server/egress/origin.ts'
+import { chatRequest } from '../../support/egress/long-call-rig.ts'
 import { textOf } from '../../support/egress/vetted-stand.ts'
 import { must } from '../../support/must.ts'
 import { still } from '../../support/wait.ts'

@@ -1,7 +1,6 @@
 /** Long calls to providers: places, connections, leaving. D30, D27. */
 import { getEventListeners } from 'node:events'
 import t, { type Test } from 'tap'
-import { LONG_CALLS_RETRY_S, UPSTREAM_EVENTS_BYTES_MAX } from '../../../src/schemas/models/provider-limits.ts'
 import type { Caller } from '../../../src/schemas/values/callers.ts'
 import { bodyOf, JOINED_BODY_BYTES_MAX } from '../../../src/server/egress/request-body.ts'
 import { request } from '../../support/egress/egress-rig.ts'
@@ -13,11 +12,13 @@ import { Steps, streams } from '../../support/inference/fake-stream.ts'
 import { must } from '../../support/must.ts'
 import { still, until } from '../../support/wait.ts'
 import {
+  LONG_CALLS_RETRY_S,
   LONG_CALLS_KEY_SHARE,
   LONG_CALLS_ORGANIZATION_SHARE,
   LONG_CALLS_WORKSPACE_SHARE,
   LongPlaces,
 } from '../../../src/server/egress/origin.ts'
+import { UPSTREAM_EVENTS_BYTES_MAX } from '../../../src/server/upstream/link.ts'
 
 const LARGE = Buffer.alloc(3 * 1024 * 1024, 'x')
 

@@ -4,7 +4,6 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t from 'tap'
 import {
-  UPSTREAM_EVENTS_BYTES_MAX,
   UPSTREAM_HEADERS_BYTES_MAX,
   UPSTREAM_STREAM_BYTES_MAX,
 } from '../../../src/schemas/models/provider-limits.ts'
@@ -20,6 +19,7 @@ import type { FakeAnswer } from '../../support/inference/fake-provider.ts'
 import { bodyOf, Steps, streams } from '../../support/inference/fake-stream.ts'
 import { must, present } from '../../support/must.ts'
 import { pause, until } from '../../support/wait.ts'
+import { UPSTREAM_EVENTS_BYTES_MAX } from '../../../src/server/upstream/link.ts'
 
 const STALL_MS = 40
 

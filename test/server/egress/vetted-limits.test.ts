@@ -2,20 +2,8 @@ import { mock } from 'node:test'
 import t, { type Test } from 'tap'
 import { FAILURES, type Outcome } from '../../../src/schemas/failures.ts'
 import {
-  LOOKUP_MS_MAX,
-  LOOKUPS_MAX,
-  LOOKUPS_WAITING_MAX,
   VETTED_ANSWERS_BYTES_MAX,
-  VETTED_CALLS_MAX,
-  VETTED_CONNECTIONS_MAX,
-  VETTED_IDLE_MS,
-  VETTED_KEEP_ALIVE_MS,
-  VETTED_POOLS_MAX,
-  VETTED_SOCKETS_MAX,
-  VETTED_WAITING_MAX,
   VETTED_WORKSPACE_CALLS_MAX,
-  WORKSPACE_LOOKUPS_MAX,
-  WORKSPACE_LOOKUPS_WAITING_MAX,
 } from '../../../src/schemas/egress/egress-limits.ts'
 import {
   UPSTREAM_ANSWERS_BYTES_MAX,
@@ -27,6 +15,22 @@ import { exchangeRequest, rigged, textOf, type Rig } from '../../support/egress/
 import { request } from '../../support/egress/egress-rig.ts'
 import { must } from '../../support/must.ts'
 import { until } from '../../support/wait.ts'
+import {
+  VETTED_CALLS_MAX,
+  VETTED_CONNECTIONS_MAX,
+  VETTED_IDLE_MS,
+  VETTED_KEEP_ALIVE_MS,
+  VETTED_POOLS_MAX,
+  VETTED_SOCKETS_MAX,
+  VETTED_WAITING_MAX,
+} from '../../../src/server/egress/vetted.ts'
+import {
+  LOOKUP_MS_MAX,
+  LOOKUPS_MAX,
+  LOOKUPS_WAITING_MAX,
+  WORKSPACE_LOOKUPS_MAX,
+  WORKSPACE_LOOKUPS_WAITING_MAX,
+} from '../../../src/server/egress/lookups.ts'
 
 /** Makes an exchange with a host and reads its answer. */
 function asker({ egress, target }: Rig, workspaceId?: string): (host: string) => Promise<string> {

@@ -1,6 +1,9 @@
 import t from 'tap'
-import { CONNECTIONS_MAX, DESCRIPTORS_RESERVED } from '../../../src/schemas/limits/limits.ts'
-import { connectionsMax } from '../../../src/server/http/connections.ts'
+import {
+  CONNECTIONS_MAX,
+  DESCRIPTORS_RESERVED,
+  connectionsMax,
+} from '../../../src/server/http/connections.ts'
 import { openFront, operation } from '../../support/front.ts'
 import { rawClient, requestText } from '../../support/wire/raw-http.ts'
 

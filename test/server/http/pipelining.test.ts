@@ -3,12 +3,12 @@
  * client did not send.
  */
 import t, { type Test } from 'tap'
-import { UNREAD_MS } from '../../../src/schemas/limits/limits.ts'
 import { TIMER_STEP_MS, Timers } from '../../../src/server/http/timers.ts'
 import type { Call } from '../../../src/server/operations/define.ts'
 import { AUTHORIZATION, openFront, operation, patient } from '../../support/front.ts'
 import { gate } from '../../support/gate.ts'
 import { exchangeRaw, rawClient, requestText } from '../../support/wire/raw-http.ts'
+import { UNREAD_MS } from '../../../src/server/http/body/socket-reading.ts'
 
 const body = '{"model":"m","input":"x"}'
 const authorized = { authorization: AUTHORIZATION }

@@ -1,16 +1,13 @@
 /** The maximum cost of a call of a text model, known before anything of it is sent. D25. */
 import fc from 'fast-check'
 import t from 'tap'
-import {
-  PICTURE_TOKENS_MAX,
-  TOKENS_ADDED_EACH_MAX,
-  TOKENS_ADDED_FORMS_MAX,
-} from '../../../src/schemas/inference/token-limits.ts'
+import { TOKENS_ADDED_EACH_MAX, TOKENS_ADDED_FORMS_MAX } from '../../../src/schemas/inference/token-limits.ts'
 import { DIALECTS } from '../../../src/schemas/inference/text-request.ts'
 import type { ServerTools } from '../../../src/schemas/inference/server-tools.ts'
 import { COST_NANO_MAX } from '../../../src/schemas/money/money-limits.ts'
 import type { Endpoint } from '../../../src/server/ports/models/models.ts'
 import {
+  PICTURE_TOKENS_MAX,
   affordableOutputTokens,
   isPriced,
   lacksToolPrice,

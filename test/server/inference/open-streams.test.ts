@@ -1,13 +1,17 @@
 import t from 'tap'
 import {
   PROGRESS_AHEAD_MS,
-  PROGRESS_BEAT_MS,
-  PROGRESS_BEAT_STREAMS_MAX,
   PROGRESS_MS,
   PROGRESS_RATE_MS_MIN,
 } from '../../../src/schemas/inference/stream-limits.ts'
 import { type AskedText, TextRates } from '../../../src/server/inference/charge.ts'
-import { OpenStreams, StreamRate, type OpenStream } from '../../../src/server/inference/meter.ts'
+import {
+  PROGRESS_BEAT_MS,
+  PROGRESS_BEAT_STREAMS_MAX,
+  OpenStreams,
+  StreamRate,
+  type OpenStream,
+} from '../../../src/server/inference/meter.ts'
 
 const stream = (report: () => unknown): OpenStream => ({ dueAt: 0, report: () => void report() })
 

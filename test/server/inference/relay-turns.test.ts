@@ -1,10 +1,9 @@
 /** A stream that uses up its turn of the loop goes on in later turns. Time is that of the test. */
 import { mock } from 'node:test'
 import t from 'tap'
-import { STREAM_TURN_BYTES_MAX } from '../../../src/schemas/limits/share-limits.ts'
 import { STALL_MS_DEFAULT } from '../../../src/schemas/models/provider-limits.ts'
 import { CallEnded } from '../../../src/schemas/values/call-ended.ts'
-import { LoopBudget } from '../../../src/server/structures/loop-budget.ts'
+import { STREAM_TURN_BYTES_MAX, LoopBudget } from '../../../src/server/structures/loop-budget.ts'
 import type { RelayInput } from '../../../src/server/inference/relay.ts'
 import { openRelayed, stopClock, turn } from '../../support/inference/relayed.ts'
 

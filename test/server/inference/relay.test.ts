@@ -7,14 +7,13 @@ import {
   STREAM_BYTES_MAX,
   STREAM_HELD_BYTES_MAX,
   STREAM_MS_MAX,
-  STREAM_PREFACE_BYTES_MAX,
   USAGE_MS_MAX,
 } from '../../../src/schemas/inference/stream-limits.ts'
 import { FIRST_OUTPUT_MS_DEFAULT, STALL_MS_DEFAULT } from '../../../src/schemas/models/provider-limits.ts'
 import { CallEnded } from '../../../src/schemas/values/call-ended.ts'
 import { AnswerBudget } from '../../../src/server/egress/answer-budget.ts'
 import { callerBy } from '../../support/keys/callers.ts'
-import { Drains, type RelayInput } from '../../../src/server/inference/relay.ts'
+import { STREAM_PREFACE_BYTES_MAX, Drains, type RelayInput } from '../../../src/server/inference/relay.ts'
 import { openRelayed as open, partStreamOf, stopClock, streamOf } from '../../support/inference/relayed.ts'
 
 t.test('bytes before the first output wait for it', async (t) => {

@@ -1,8 +1,7 @@
 import t from 'tap'
 import type { TextRequest } from '../../../src/schemas/inference/text-request.ts'
-import { OUTPUT_TOKENS_USUAL } from '../../../src/schemas/inference/token-limits.ts'
 import type { CallableModel, Endpoint } from '../../../src/server/ports/models/models.ts'
-import { RoutedText } from '../../../src/server/inference/plan.ts'
+import { OUTPUT_TOKENS_USUAL, RoutedText } from '../../../src/server/inference/plan.ts'
 import { route } from '../../../src/server/upstream/routing/route.ts'
 import { flatPrices } from '../../support/inference/bounded-endpoints.ts'
 

@@ -4,8 +4,6 @@ import t from 'tap'
 import {
   BYTES_PER_TOKEN,
   REASONING_TOKENS_PER_SECOND,
-  REPORTED_SEARCHES_MAX,
-  TAUGHT_CALLS_KEPT,
   TAUGHT_CALLS_MIN,
   TAUGHT_PAIRS_MAX,
   TAUGHT_PROMPT_BYTES_MAX,
@@ -16,6 +14,7 @@ import {
 } from '../../../src/schemas/inference/token-limits.ts'
 import type { Endpoint } from '../../../src/server/ports/models/models.ts'
 import {
+  TAUGHT_CALLS_KEPT,
   judgeTextUsage,
   isPlainPrompt,
   LearnedRates,
@@ -23,6 +22,7 @@ import {
   type SeenText,
 } from '../../../src/server/inference/charge.ts'
 import type { TokenUsage } from '../../../src/dialects/parts.ts'
+import { REPORTED_SEARCHES_MAX } from '../../../src/dialects/usage.ts'
 
 const TOLDOnce: TokenUsage = { input: 20, cacheRead: 5, cacheWrite: 1, output: 30, reasoning: 4 }
 const SEEN: SeenText = {

@@ -2,7 +2,6 @@ import { readFileSync, renameSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { segmentFiles } from '../../../src/server/journal/segments.ts'
-import { JOURNAL_ENTRIES_MAX, JOURNAL_SEGMENT_BYTES } from '../../../src/schemas/money/money-limits.ts'
 import {
   journalIn,
   someOwner,
@@ -14,6 +13,7 @@ import {
 import { keptLog } from '../../support/log.ts'
 import { openFolder } from '../../support/files/storage.ts'
 import { LOCAL_DISK, type JournalDisk } from '../../../src/server/journal/segment-writer.ts'
+import { JOURNAL_ENTRIES_MAX, JOURNAL_SEGMENT_BYTES } from '../../../src/server/journal/journal.ts'
 
 function namesOf(folder: string, id: string): readonly number[] {
   return segmentFiles(folder, id).map(({ number }) => number)

@@ -1,14 +1,13 @@
 import t from 'tap'
+import { LOOP_OTHERS_MS, LOOP_SHARE_PERCENT } from '../../../src/schemas/limits/share-limits.ts'
 import {
   LOOP_BURST_MS,
   LOOP_CALL_US,
-  LOOP_OTHERS_MS,
-  LOOP_SHARE_PERCENT,
   LOOP_WAIT_MS_MAX,
   LOOP_WRITTEN_BYTES_PER_MS,
   SHARED_CALLS_MAX,
-} from '../../../src/schemas/limits/share-limits.ts'
-import { LoopShare } from '../../../src/server/limits/loop-share.ts'
+  LoopShare,
+} from '../../../src/server/limits/loop-share.ts'
 
 const LOOP_SHARE = LOOP_SHARE_PERCENT / 100
 const LOOP_CALL_MS = LOOP_CALL_US / 1_000

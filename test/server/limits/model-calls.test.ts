@@ -2,14 +2,17 @@
 import t from 'tap'
 import { textOf } from '../../../src/schemas/failures.ts'
 import { NO_CALL_LIMITS, type CallLimits } from '../../../src/schemas/limits/model-calls.ts'
-import { createModelCalls, type FrontModelCalls } from '../../../src/server/limits/model-calls.ts'
+import {
+  CALL_RENEW_MS,
+  createModelCalls,
+  type FrontModelCalls,
+} from '../../../src/server/limits/model-calls.ts'
 import type {
   AdmittedCall,
   CallAuthority,
   CallGrant,
   LimitedCall,
 } from '../../../src/server/ports/model-calls.ts'
-import { CALL_RENEW_MS } from '../../../src/schemas/limits/rate-limits.ts'
 import { keyOf } from '../../support/wire/rate-simulation.ts'
 
 const EPOCH = 1_700_000_000_000

@@ -1,10 +1,6 @@
 import t from 'tap'
-import {
-  UNREAD_ANSWERS_BYTES_MAX,
-  UNREAD_PIECE_BYTES,
-  UNREAD_SMALL_BYTES,
-} from '../../../src/schemas/limits/share-limits.ts'
-import { unreadBytesOf, type Reply } from '../../../src/server/http/reply/reply-body.ts'
+import { UNREAD_ANSWERS_BYTES_MAX, UNREAD_SMALL_BYTES } from '../../../src/schemas/limits/share-limits.ts'
+import { UNREAD_PIECE_BYTES, unreadBytesOf, type Reply } from '../../../src/server/http/reply/reply-body.ts'
 import { UnreadAnswers } from '../../../src/server/limits/loop-share.ts'
 
 t.test(

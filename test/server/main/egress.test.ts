@@ -2,10 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { egress as findings } from '../../../src/server/cli/operator/doctor/examine.ts'
-import {
-  UPSTREAM_LONG_CALLS_DEFAULT,
-  UPSTREAM_LONG_CALLS_MAX,
-} from '../../../src/schemas/models/provider-limits.ts'
+import { UPSTREAM_LONG_CALLS_DEFAULT } from '../../../src/schemas/models/provider-limits.ts'
 import { readFrom, type Config } from '../../../src/server/config.ts'
 import type { Texts } from '../../../src/server/config/texts.ts'
 import { openGate } from '../../../src/server/main/egress.ts'
@@ -13,6 +10,7 @@ import { countRoots } from '../../../src/server/main/extra-roots.ts'
 import { NO_OPENSSL } from '../../support/wire/certificate.ts'
 import { startAuthority } from '../../support/wire/certificate-authority.ts'
 import { exchangeRequest, startTarget, textOf } from '../../support/egress/vetted-stand.ts'
+import { UPSTREAM_LONG_CALLS_MAX } from '../../../src/schemas/operator/settings.ts'
 
 function configOf(texts: Texts): Config {
   const reading = readFrom(texts)

@@ -3,7 +3,6 @@
  * died. Design §6.
  */
 import t, { type Test } from 'tap'
-import { MONEY_REFUSED_MS } from '../../../src/schemas/money/money-limits.ts'
 import { openJournal } from '../../../src/server/journal/journal.ts'
 import { openRecovery } from '../../../src/server/journal/recovery.ts'
 import { createSpend, type FrontSpend } from '../../../src/server/money/spend.ts'
@@ -24,6 +23,7 @@ import { randomOf } from '../../support/wire/rate-simulation.ts'
 import { storeTime } from '../../support/money/store-time.ts'
 import { until } from '../../support/wait.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { MONEY_REFUSED_MS } from '../../../src/server/money/balances.ts'
 
 waitLong()
 

@@ -1,7 +1,7 @@
 /** How long a call waits for money, and its outcome at the end. */
 import t from 'tap'
-import { MONEY_TRIED_MS_MAX, MONEY_WAIT_MS_MAX } from '../../../src/schemas/money/money-limits.ts'
-import { BalanceWaiters } from '../../../src/server/money/borrowing.ts'
+import { MONEY_TRIED_MS_MAX } from '../../../src/schemas/money/money-limits.ts'
+import { MONEY_WAIT_MS_MAX, BalanceWaiters } from '../../../src/server/money/borrowing.ts'
 import type { Reservation } from '../../../src/server/money/reservation.ts'
 import { Balance } from '../../../src/server/money/balances.ts'
 

@@ -3,8 +3,8 @@ import {
   BOOKS_FLUSH_ENTRIES_MAX as MAX,
   BOOKS_FLUSH_ENTRIES_MIN as MIN,
   BOOKS_FLUSH_ENTRIES_STEP as STEP,
-} from '../../../src/schemas/money/money-limits.ts'
-import { FlushBatches } from '../../../src/server/money/journal-flush.ts'
+  FlushBatches,
+} from '../../../src/server/money/journal-flush.ts'
 import type { BookEntry, Flush, FlushResult } from '../../../src/server/ports/money/lending.ts'
 
 type Store = (flush: Flush) => FlushResult | Error

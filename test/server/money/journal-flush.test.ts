@@ -5,19 +5,17 @@
 import t from 'tap'
 import type { Outcome } from '../../../src/schemas/failures.ts'
 import {
-  BOOKS_FLUSH_ENTRIES_MAX,
-  BOOKS_FLUSH_MS,
   COST_NANO_MAX,
   LEND_REPEAT_MS,
   MONEY_IDLE_MS,
-  MONEY_BALANCES_MAX,
   MONEY_TRY_MS,
-  MONEY_WAIT_MS_MAX,
 } from '../../../src/schemas/money/money-limits.ts'
-import { Balances } from '../../../src/server/money/balances.ts'
+import { MONEY_BALANCES_MAX, Balances } from '../../../src/server/money/balances.ts'
 import type { GiveBack } from '../../../src/server/ports/money/journal.ts'
 import { keptLog } from '../../support/log.ts'
 import { costOf, moneyWorld, openMoney, usd } from '../../support/money/money-front.ts'
+import { MONEY_WAIT_MS_MAX } from '../../../src/server/money/borrowing.ts'
+import { BOOKS_FLUSH_ENTRIES_MAX, BOOKS_FLUSH_MS } from '../../../src/server/money/journal-flush.ts'
 
 const nameOf = (outcome: Outcome<unknown>): string => (outcome.ok ? 'ok' : outcome.failure.name)
 

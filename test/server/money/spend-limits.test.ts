@@ -1,12 +1,10 @@
 /** Calls that limits refuse, and what a front knows of a limit after its change. Design §6. */
 import t from 'tap'
 import type { Failure, Outcome } from '../../../src/schemas/failures.ts'
-import {
-  BOOKS_FLUSH_MS,
-  MONEY_REFUSED_MS,
-  MONEY_TRIED_MS_MAX,
-} from '../../../src/schemas/money/money-limits.ts'
+import { MONEY_TRIED_MS_MAX } from '../../../src/schemas/money/money-limits.ts'
 import { openMoney, usd } from '../../support/money/money-front.ts'
+import { MONEY_REFUSED_MS } from '../../../src/server/money/balances.ts'
+import { BOOKS_FLUSH_MS } from '../../../src/server/money/journal-flush.ts'
 
 const nameOf = (outcome: Outcome<unknown>): string => (outcome.ok ? 'ok' : outcome.failure.name)
 const failureOf = (outcome: Outcome<unknown>): Failure => {

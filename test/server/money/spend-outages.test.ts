@@ -1,8 +1,10 @@
 /** Paid calls while the store or the journal is away, and callers that leave. Design §6. */
 import t from 'tap'
 import type { Outcome } from '../../../src/schemas/failures.ts'
-import { BOOKS_FLUSH_MS, MONEY_IDLE_MS, MONEY_WAIT_MS_MAX } from '../../../src/schemas/money/money-limits.ts'
+import { MONEY_IDLE_MS } from '../../../src/schemas/money/money-limits.ts'
 import { openMoney } from '../../support/money/money-front.ts'
+import { MONEY_WAIT_MS_MAX } from '../../../src/server/money/borrowing.ts'
+import { BOOKS_FLUSH_MS } from '../../../src/server/money/journal-flush.ts'
 
 const nameOf = (outcome: Outcome<unknown>): string => (outcome.ok ? 'ok' : outcome.failure.name)
 

@@ -4,12 +4,9 @@
  */
 import t from 'tap'
 import type { Outcome } from '../../../src/schemas/failures.ts'
-import {
-  BOOKS_FLUSH_MS,
-  LEND_ACCOUNTS_MAX,
-  MONEY_WAITING_MAX,
-} from '../../../src/schemas/money/money-limits.ts'
 import { costOf, isWritten, openMoney, usd } from '../../support/money/money-front.ts'
+import { LEND_ACCOUNTS_MAX, MONEY_WAITING_MAX } from '../../../src/server/money/borrowing.ts'
+import { BOOKS_FLUSH_MS } from '../../../src/server/money/journal-flush.ts'
 
 const nameOf = (outcome: Outcome<unknown>): string => (outcome.ok ? 'ok' : outcome.failure.name)
 

@@ -4,9 +4,8 @@ import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { Secret } from '../../../src/schemas/vault/secret.ts'
 import { readFrom } from '../../../src/server/config.ts'
-import { LOG_BUFFER_BYTES_MAX } from '../../../src/schemas/limits/limits.ts'
 import { secretsOf, secretsOfPart } from '../../../src/server/main/child.ts'
-import { createLog, type OwnedLog } from '../../../src/server/observe/log.ts'
+import { LOG_BUFFER_BYTES_MAX, createLog, type OwnedLog } from '../../../src/server/observe/log.ts'
 
 const CANARY = 'cana"ry/sec+ret-5f2c\\91'
 

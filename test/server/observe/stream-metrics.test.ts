@@ -1,8 +1,11 @@
 import { Registry } from 'prom-client'
 import t from 'tap'
-import { METRIC_DROPPED_MAX, METRIC_MODELS_MAX } from '../../../src/schemas/inference/stream-limits.ts'
 import type { AnswerLabels, StreamEnd } from '../../../src/server/ports/observe.ts'
-import { createStreamMeters } from '../../../src/server/observe/stream-metrics.ts'
+import {
+  METRIC_DROPPED_MAX,
+  METRIC_MODELS_MAX,
+  createStreamMeters,
+} from '../../../src/server/observe/stream-metrics.ts'
 import { unpricedTiersIn } from '../../../src/server/observe/unpriced-tiers.ts'
 
 const acme: AnswerLabels = { operation: 'chat.create', provider: 'acme', model: 'acme/one' }

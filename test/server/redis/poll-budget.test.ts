@@ -1,11 +1,11 @@
 import t from 'tap'
+import type { RateInput, RateAuthority, RateGrant } from '../../../src/server/ports/rates.ts'
 import {
   VIDEO_POLL_ASK_MS_MAX,
   VIDEO_POLL_BURST_MS,
   VIDEO_POLL_LAG_MS,
-} from '../../../src/schemas/videos/video-limits.ts'
-import type { RateInput, RateAuthority, RateGrant } from '../../../src/server/ports/rates.ts'
-import { openPollBudget } from '../../../src/server/redis/poll-budget.ts'
+  openPollBudget,
+} from '../../../src/server/redis/poll-budget.ts'
 import { openRateAuthority } from '../../../src/server/redis/rates.ts'
 import { openPatientState, openTestRedis } from '../../support/stores/redis.ts'
 

@@ -1,17 +1,19 @@
 import t, { type Test } from 'tap'
 import type { VideoStatus } from '../../../src/schemas/videos/video-jobs.ts'
 import {
-  VIDEO_VIEW_DOUBT_MS,
-  VIDEO_VIEW_ENDED_MS,
   VIDEO_VIEW_MS_MAX,
-  VIDEO_VIEW_OPEN_MS,
   VIDEO_VIEWS_AGAIN_MS_MAX,
-  VIDEO_VIEWS_LATE_MAX,
   VIDEO_VIEWS_PUT_AT_ONCE,
 } from '../../../src/schemas/videos/video-limits.ts'
 import type { VideoView, VideoWake } from '../../../src/server/ports/videos/videos.ts'
 import { openState, type State } from '../../../src/server/redis/open.ts'
-import { openVideoViews } from '../../../src/server/redis/video-views.ts'
+import {
+  VIDEO_VIEW_DOUBT_MS,
+  VIDEO_VIEW_ENDED_MS,
+  VIDEO_VIEW_OPEN_MS,
+  VIDEO_VIEWS_LATE_MAX,
+  openVideoViews,
+} from '../../../src/server/redis/video-views.ts'
 import { SILENT } from '../../support/log.ts'
 import { openTestRedis, REDIS_KINDS, type TestRedis } from '../../support/stores/redis.ts'
 import { until } from '../../support/wait.ts'

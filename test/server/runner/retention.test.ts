@@ -1,16 +1,17 @@
 import t from 'tap'
-import {
-  PRUNE_EVERY_MS,
-  PRUNE_REST_MS_MAX,
-  PRUNE_REST_TIMES,
-} from '../../../src/schemas/operator/retention-limits.ts'
 import type {
   PruneEnd,
   PruneStep,
   RetentionKind,
   RetentionLease,
 } from '../../../src/server/ports/operator/retention.ts'
-import { prune, type PruneDeps } from '../../../src/server/runner/retention.ts'
+import {
+  PRUNE_EVERY_MS,
+  PRUNE_REST_MS_MAX,
+  PRUNE_REST_TIMES,
+  prune,
+  type PruneDeps,
+} from '../../../src/server/runner/retention.ts'
 import { keptLog } from '../../support/log.ts'
 
 interface Stand {

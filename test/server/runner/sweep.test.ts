@@ -1,13 +1,7 @@
 import { mkdir, readdir, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import {
-  CONTAINER_KEPT_MS,
-  ORPHAN_AGE_MS,
-  STAGING_IDLE_MS,
-  SWEEP_MS,
-  SWEEP_UPLOADS_MS,
-} from '../../../src/schemas/files/file-limits.ts'
+import { CONTAINER_KEPT_MS, SWEEP_MS, SWEEP_UPLOADS_MS } from '../../../src/schemas/files/file-limits.ts'
 import { fail } from '../../../src/schemas/failures.ts'
 import { IDEMPOTENCY_KEPT_MS } from '../../../src/schemas/limits/idempotency-limits.ts'
 import type { Storage } from '../../../src/server/ports/files/storage.ts'
@@ -15,6 +9,7 @@ import { begun } from '../../support/files/files.ts'
 import { must } from '../../support/must.ts'
 import { put, putInContainer, staged } from '../../support/files/storage.ts'
 import { litter, NOTHING, objectsOf, standOn } from '../../support/files/sweeps.ts'
+import { ORPHAN_AGE_MS, STAGING_IDLE_MS } from '../../../src/server/runner/sweep.ts'
 
 t.setTimeout(600_000)
 

@@ -2,17 +2,14 @@ import { execFileSync } from 'node:child_process'
 import { chmod, mkdir, readdir, rm, stat, statfs, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import {
-  FSYNCS_MAX,
-  STORAGE_SPARE_BYTES,
-  STORAGE_SPARE_INODES,
-} from '../../../src/schemas/files/file-limits.ts'
+import { FSYNCS_MAX } from '../../../src/schemas/files/file-limits.ts'
 import { diskFailure } from '../../../src/server/storage/disk-failure.ts'
 import { openDiskStorage } from '../../../src/server/storage/disk.ts'
 import { Semaphore } from '../../../src/server/structures/semaphore.ts'
 import { must, present } from '../../support/must.ts'
 import { leftOpen, openDisk, openStoredFiles, put, staged } from '../../support/files/storage.ts'
 import { NO_MOUNT, tinyDisk } from '../../support/files/tiny-disk.ts'
+import { STORAGE_SPARE_BYTES, STORAGE_SPARE_INODES } from '../../../src/server/storage/staging.ts'
 
 t.test('a full disk is storage_full, and a smaller upload is stored later', { skip: NO_MOUNT }, async (t) => {
   const folder = await tinyDisk(t)

@@ -4,15 +4,14 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { ok } from '../../../src/schemas/failures.ts'
 import {
-  KEEPING_UP_BYTES,
   KEEPING_UP_MS,
   LARGE_PIECE_BYTES,
-  READ_AHEAD_BYTES_MAX,
   STORAGE_PIECE_BYTES,
 } from '../../../src/schemas/files/file-limits.ts'
 import type { ByteReader } from '../../../src/server/ports/byte-streams.ts'
 import type { StoredObject } from '../../../src/server/ports/files/storage.ts'
 import {
+  READ_AHEAD_BYTES_MAX,
   PieceBuffers,
   PieceReader,
   type PieceSource,
@@ -20,6 +19,7 @@ import {
 } from '../../../src/server/storage/stored-file.ts'
 import { drain, leftOpen, openFolder, openStoredFiles } from '../../support/files/storage.ts'
 import { must, present } from '../../support/must.ts'
+import { KEEPING_UP_BYTES } from '../../../src/schemas/files/keeping-up.ts'
 
 const CONTENT = randomBytes(KEEPING_UP_BYTES + 10 * LARGE_PIECE_BYTES + 77)
 

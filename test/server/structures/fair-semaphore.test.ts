@@ -1,9 +1,12 @@
 import t from 'tap'
 import { ok } from '../../../src/schemas/failures.ts'
-import { COPIES_WAITING_MAX, COPIES_WAITING_WORKSPACE_MAX } from '../../../src/schemas/vault/vault-limits.ts'
 import { Secret } from '../../../src/schemas/vault/secret.ts'
 import { FairSemaphore } from '../../../src/server/structures/fair-semaphore.ts'
-import { openVaults } from '../../../src/server/vault/vaults.ts'
+import {
+  COPIES_WAITING_MAX,
+  COPIES_WAITING_WORKSPACE_MAX,
+  openVaults,
+} from '../../../src/server/vault/vaults.ts'
 import { gate } from '../../support/gate.ts'
 import { must } from '../../support/must.ts'
 import { BY, HOST, openVaultStand } from '../../support/vault/vault-front.ts'

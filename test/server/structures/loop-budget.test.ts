@@ -1,7 +1,7 @@
 import t from 'tap'
+import { LOOP_OTHERS_MS } from '../../../src/schemas/limits/share-limits.ts'
 import {
   CALL_HELD_MS_MAX,
-  LOOP_OTHERS_MS,
   LOOP_SLOW_MS,
   ORGANIZATION_PERCENT_MIN,
   ORGANIZATION_REST_MS,
@@ -10,8 +10,8 @@ import {
   REST_OTHERS_MS_LEAST,
   STREAM_TURN_BYTES_MAX,
   STREAM_TURN_MS_MAX,
-} from '../../../src/schemas/limits/share-limits.ts'
-import { LoopBudget } from '../../../src/server/structures/loop-budget.ts'
+  LoopBudget,
+} from '../../../src/server/structures/loop-budget.ts'
 
 /** Time and turns go on by the test alone. */
 function rig() {

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { ECHO_TURN_BATCHES_MAX } from '../../../src/schemas/inference/inference-limits.ts'
 import { LoopTurns } from '../../../src/server/structures/loop-turns.ts'
+import { ECHO_TURN_BATCHES_MAX } from '../../../src/server/upstream/inference/echo.ts'
 
 const turn = (): Promise<void> => new Promise(setImmediate)
 

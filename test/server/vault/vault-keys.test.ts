@@ -1,7 +1,6 @@
 import t from 'tap'
-import { VAULT_KEYS_CACHED_MAX } from '../../../src/schemas/vault/vault-limits.ts'
 import type { VaultForWriting } from '../../../src/server/ports/vault/secret-rows.ts'
-import { VaultKeys } from '../../../src/server/vault/vault-keys.ts'
+import { VAULT_KEYS_CACHED_MAX, VaultKeys } from '../../../src/server/vault/vault-keys.ts'
 import { must, present } from '../../support/must.ts'
 import { openVaultStand, type VaultStand } from '../../support/vault/vault-front.ts'
 

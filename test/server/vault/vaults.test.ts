@@ -1,15 +1,15 @@
 import t from 'tap'
 import { ok } from '../../../src/schemas/failures.ts'
+import { Secret } from '../../../src/schemas/vault/secret.ts'
+import type { SecretRows } from '../../../src/server/ports/vault/secret-rows.ts'
+import type { VaultScope } from '../../../src/server/ports/vault/vault.ts'
 import {
   VAULT_WRITE_TRIES_MAX,
   VAULT_WRITES_MAX,
   VAULT_WRITES_WAITING_MAX,
   VAULT_WRITES_WAITING_WORKSPACE_MAX,
-} from '../../../src/schemas/vault/vault-limits.ts'
-import { Secret } from '../../../src/schemas/vault/secret.ts'
-import type { SecretRows } from '../../../src/server/ports/vault/secret-rows.ts'
-import type { VaultScope } from '../../../src/server/ports/vault/vault.ts'
-import { openVaults } from '../../../src/server/vault/vaults.ts'
+  openVaults,
+} from '../../../src/server/vault/vaults.ts'
 import { gate } from '../../support/gate.ts'
 import { must } from '../../support/must.ts'
 import { BY, HOST, openVaultStand, type VaultStand } from '../../support/vault/vault-front.ts'

@@ -1,5 +1,5 @@
+import { BLIND_LOADS_MAX, RELOADS_MS_MAX } from '../../../src/server/caches/live-loads.ts'
 /** What a live cache has to answer, spelled out apart from the code that is tested, for a few things. */
-import { BLIND_LOADS_MAX, RELOADS_MS_MAX } from '../../../src/schemas/keys/key-limits.ts'
 
 /** The number of the last change of an existing thing; null when there is none. */
 export type Value = number | null

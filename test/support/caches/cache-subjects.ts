@@ -2,23 +2,23 @@
  * Every live cache of a front, and the structure in the forms that they do not use, for one property test.
  */
 import { fail, ok, type Outcome } from '../../../src/schemas/failures.ts'
-import {
-  KEY_LOADS_MAX,
-  UNKNOWN_KEYS_CACHED_MAX,
-  UNKNOWN_KEY_TTL_MS,
-} from '../../../src/schemas/keys/key-limits.ts'
-import { PRESET_LOADS_MAX, PRESET_LOADS_WORKSPACE_MAX } from '../../../src/schemas/presets/preset-limits.ts'
+import { UNKNOWN_KEYS_CACHED_MAX } from '../../../src/schemas/keys/key-limits.ts'
 import { createAccess } from '../../../src/server/access/access.ts'
 import { LiveCache } from '../../../src/server/caches/live-cache.ts'
 import { EVERYTHING } from '../../../src/server/caches/recent-changes.ts'
 import { listOwn } from '../../../src/server/catalogue/own-models.ts'
 import type { Change } from '../../../src/server/ports/keys/keys.ts'
 import type { PrivateEndpoint } from '../../../src/server/ports/endpoints/private-endpoints.ts'
-import { createPresetConfigs } from '../../../src/server/store/presets/preset-configs.ts'
+import {
+  PRESET_LOADS_MAX,
+  PRESET_LOADS_WORKSPACE_MAX,
+  createPresetConfigs,
+} from '../../../src/server/store/presets/preset-configs.ts'
 import { createPrivateModels } from '../../../src/server/upstream/endpoints/private-models.ts'
 import { testKey } from '../keys/key-store.ts'
 import { GRACE_MS, ownerOf, THINGS, type Answer, type CacheRules, type Value } from './cache-model.ts'
 import type { CacheStand, CacheSubject, TestedCache } from './cache-world.ts'
+import { KEY_LOADS_MAX, UNKNOWN_KEY_TTL_MS } from '../../../src/server/access/known-keys.ts'
 
 /** Fewer than there are things, so that some are evicted. */
 const MAX = 2

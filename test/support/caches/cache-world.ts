@@ -1,6 +1,5 @@
 /** A live cache over a store, a feed and a clock that do one step at a time, with the model of it. */
 import { fail, ok, type Outcome } from '../../../src/schemas/failures.ts'
-import { KEY_QUERIES_MAX } from '../../../src/schemas/keys/key-limits.ts'
 import type { Change } from '../../../src/server/ports/keys/keys.ts'
 import { testFeed, type TestFeed } from '../keys/key-store.ts'
 import {
@@ -12,6 +11,7 @@ import {
   type ModelChange,
   type Value,
 } from './cache-model.ts'
+import { KEY_QUERIES_MAX } from '../../../src/server/access/access.ts'
 
 /** What a cache under test is given. */
 export interface CacheStand {

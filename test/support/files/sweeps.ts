@@ -2,10 +2,11 @@
 import { utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Test } from 'tap'
-import { STAGING_IDLE_MS, UPLOAD_LEASE_MS } from '../../../src/schemas/files/file-limits.ts'
+import { UPLOAD_LEASE_MS } from '../../../src/schemas/files/file-limits.ts'
 import { IDEMPOTENCY_KEPT_MS } from '../../../src/schemas/limits/idempotency-limits.ts'
 import type { ObjectPage, Storage } from '../../../src/server/ports/files/storage.ts'
 import {
+  STAGING_IDLE_MS,
   sweep,
   type SweepOptions,
   type SweepDeps,

@@ -2,8 +2,8 @@
 import { GatheredCalls } from '../../../src/server/observe/requests/gathered-calls.ts'
 import type { CallSettled } from '../../../src/server/ports/observe.ts'
 import { ownRequestId, requestIdPrefix } from '../../../src/schemas/requests/request-id.ts'
-import { REQUESTS_PACKED_MIN } from '../../../src/schemas/requests/request-limits.ts'
 import type { RequestBatch } from '../../../src/schemas/requests/request-record.ts'
+import { REQUESTS_PACKED_MIN } from '../../../src/server/store/requests/split-batch.ts'
 
 export const KEY_HASH = 'ab'.repeat(32)
 

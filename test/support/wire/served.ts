@@ -1,5 +1,5 @@
-import { MONEY_WAIT_MS_MAX } from '../../../src/schemas/money/money-limits.ts'
 import { IS_TEST } from '../nodes/is-test.ts'
+import { MONEY_WAIT_MS_MAX } from '../../../src/server/money/borrowing.ts'
 
 /** Milliseconds of the shortest bound of the product for a store: what is refused sooner waited for none. */
 const BOUND_MS_MIN = 0.9 * MONEY_WAIT_MS_MAX

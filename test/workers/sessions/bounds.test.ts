@@ -2,7 +2,6 @@ import t from 'tap'
 import {
   LARGE_PIECE_BYTES,
   OPENED_BYTES_MAX,
-  OPENED_PIECES_MAX,
   SESSIONS_PER_THREAD_MAX,
   SESSION_TURN_MS,
   STORAGE_PIECE_BYTES,
@@ -10,7 +9,7 @@ import {
   UPLOAD_WINDOW_BYTES_MAX,
 } from '../../../src/schemas/files/file-limits.ts'
 import { SEGMENT_BYTES } from '../../../src/workers/seal/format.ts'
-import { OpenedRoom } from '../../../src/workers/sessions/unsealing.ts'
+import { OPENED_PIECES_MAX, OpenedRoom } from '../../../src/workers/sessions/unsealing.ts'
 import { Places } from '../../../src/workers/sessions/places.ts'
 import { TimeSlices } from '../../../src/workers/sessions/time-slices.ts'
 import { must } from '../../support/must.ts'

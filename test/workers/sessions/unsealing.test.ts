@@ -4,12 +4,7 @@ import { join } from 'node:path'
 import type { Worker } from 'node:worker_threads'
 import t, { type Test } from 'tap'
 import { fail, ok } from '../../../src/schemas/failures.ts'
-import {
-  KEEPING_UP_BYTES,
-  LARGE_PIECE_BYTES,
-  OPENED_PIECES_MAX,
-  STORAGE_PIECE_BYTES,
-} from '../../../src/schemas/files/file-limits.ts'
+import { LARGE_PIECE_BYTES, STORAGE_PIECE_BYTES } from '../../../src/schemas/files/file-limits.ts'
 import type { ByteReader } from '../../../src/server/ports/byte-streams.ts'
 import type { FileRecord } from '../../../src/server/ports/files/files.ts'
 import type { StoredObject } from '../../../src/server/ports/files/storage.ts'
@@ -25,6 +20,8 @@ import {
   type SessionStand,
 } from '../../support/files/sessions.ts'
 import { drain } from '../../support/files/storage.ts'
+import { KEEPING_UP_BYTES } from '../../../src/schemas/files/keeping-up.ts'
+import { OPENED_PIECES_MAX } from '../../../src/workers/sessions/unsealing.ts'
 
 /** Starting and ending threads is slow on a machine that does ten other things. */
 t.setTimeout(600_000)

@@ -1,5 +1,7 @@
+/** Bytes of the extensions of one chunk in a provider's response, which are dropped. Decision. */
+export const UPSTREAM_CHUNK_EXTENSION_BYTES_MAX = 256
+
 /** The lines of a response's head, read where the socket wrote them. RFC 9112, without its leniencies. */
-import { UPSTREAM_CHUNK_EXTENSION_BYTES_MAX } from '../../../schemas/models/provider-limits.ts'
 
 /** Results of a walk that are no position. */
 export const MORE = -1

@@ -1,7 +1,9 @@
-import { UPSTREAM_HINTS_MAX } from '../../../schemas/models/provider-limits.ts'
 import type { ResponseHead } from '../handler.ts'
 import { HeldHead } from './held-head.ts'
 import { headerLine, INVALID, listOf, MORE, statusLine, ChunkSize, ResponseFields } from './response-head.ts'
+
+/** Informational responses that are dropped before a provider's response; more are no HTTP. Decision. */
+export const UPSTREAM_HINTS_MAX = 16
 
 /** What becomes of a response. Each function may call `stop`. */
 export interface ResponseSink {

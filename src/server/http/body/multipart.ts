@@ -1,18 +1,19 @@
 import type { Readable } from 'node:stream'
 import busboy, { type Busboy, type FieldInfo, type FileInfo } from 'busboy'
 import type { Failure } from '../../../schemas/failures.ts'
-import {
-  FILE_BYTES_MAX,
-  FORM_EXTRA_BYTES_MAX,
-  FORM_FIELD_BYTES_MAX,
-  FORM_FIELDS_MAX,
-} from '../../../schemas/files/file-limits.ts'
+import { FILE_BYTES_MAX, FORM_EXTRA_BYTES_MAX } from '../../../schemas/files/file-limits.ts'
 import { expiryIssue } from '../../../schemas/files/file-expiry.ts'
 import { purposeIssue } from '../../../schemas/files/files.ts'
 import { filenameIssue } from '../../../schemas/files/filenames.ts'
 import type { Upload, UploadSink } from '../../ports/byte-streams.ts'
 import type { BodySink, BodySource } from './body-sink.ts'
 import { FileScan } from './file-scan.ts'
+import { KIB } from '../../../schemas/limits/limits.ts'
+
+/** Parts of an upload's form, apart from the file. Decision. */
+export const FORM_FIELDS_MAX = 32
+/** Bytes of each part of an upload's form, apart from the file. Decision. */
+export const FORM_FIELD_BYTES_MAX = 64 * KIB
 
 const FILE_PART = 'file'
 /**

@@ -1,12 +1,16 @@
 import {
+  MIB,
   REFUSED_BODY_BYTES_MAX,
   REFUSED_BODY_MS,
   REFUSED_BODY_STALL_MS,
-  REFUSED_TINY_CHUNKS_MAX,
-  UNKNOWN_CALLER_BODY_BYTES_MAX,
 } from '../../../schemas/limits/limits.ts'
 import type { Timer, TimerGuard, Timers } from '../timers.ts'
 import { ChunkSizes } from './body.ts'
+
+/** Bytes of a refused body that are read and dropped for a caller without a valid key. Decision. */
+export const UNKNOWN_CALLER_BODY_BYTES_MAX = MIB
+/** Chunks of a refused body above which the chunks must have TINY_CHUNK_BYTES on average. Decision. */
+export const REFUSED_TINY_CHUNKS_MAX = 4_096
 
 /**
  * The rest of a body that an answer refused, and the end of its connection: closing the connection on a

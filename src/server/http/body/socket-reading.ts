@@ -1,6 +1,12 @@
-import { REPLY_BEAT_MS, UNREAD_MS } from '../../../schemas/limits/limits.ts'
+import { REPLY_BEAT_MS } from '../../../schemas/limits/limits.ts'
 import type { WireResponse } from '../reply/wire.ts'
 import type { Timer, TimerGuard, Timers } from '../timers.ts'
+
+/**
+ * Milliseconds that the front does not read a connection while the connection's call has no answer yet and
+ * ends with its client. Decision.
+ */
+export const UNREAD_MS = 1_000
 
 /** The part of an exchange that the reading of its connection uses. */
 export interface ReadExchange extends Pick<Timers, 'start'>, TimerGuard {

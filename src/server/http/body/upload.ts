@@ -1,18 +1,19 @@
 import { fail, ok, type Failure, type Outcome } from '../../../schemas/failures.ts'
 import { FILE_BYTES_MAX, FORM_EXTRA_BYTES_MAX } from '../../../schemas/files/file-limits.ts'
-import {
-  BODY_BYTES_PER_S_MIN,
-  BODY_PACE_MS,
-  BODY_STALL_MS,
-  GATHERED_BYTES_MIN,
-  TINY_CHUNKS_MAX,
-} from '../../../schemas/limits/limits.ts'
+import { KIB, BODY_PACE_MS, BODY_STALL_MS, TINY_CHUNKS_MAX } from '../../../schemas/limits/limits.ts'
 import type { Upload, UploadSink } from '../../ports/byte-streams.ts'
 import { encodingRefusal, partialRefusal, type RequestHead } from '../call/head.ts'
 import type { Timer, Timers } from '../timers.ts'
 import { type BodySocket, type BodyTaker, ChunkSizes } from './body.ts'
 import type { BodySink, BodySource } from './body-sink.ts'
 import { boundaryOf, FormUpload } from './multipart.ts'
+
+/** Bytes a second of a streamed body, at least, in each BODY_PACE_MS of reading. Decision. */
+export const BODY_BYTES_PER_S_MIN = KIB
+/**
+ * Bytes of a streamed body that are gathered, for 100 ms at most, before they go to their reader. Decision.
+ */
+export const GATHERED_BYTES_MIN = 4 * KIB
 
 export interface UploadBodyOptions {
   /** Announced bytes; null when the body comes in chunks. */

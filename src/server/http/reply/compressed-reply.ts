@@ -1,14 +1,23 @@
 import { callerOf } from '../../../schemas/values/callers.ts'
-import {
-  COMPRESSED_BYTES_MAX,
-  COMPRESSED_BYTES_MIN,
-  COMPRESS_WAIT_MS_MAX,
-} from '../../../schemas/limits/limits.ts'
 import { takesCoding } from '../../../schemas/lists/negotiation.ts'
 import type { AnyOperation, Call } from '../../operations/define.ts'
 import { isPulled, lengthOf, partsOf, unreadBytesOf, type Reply } from './reply-body.ts'
 import type { RequestHead } from '../call/head.ts'
 import type { PipelineDeps } from '../call/pipeline-deps.ts'
+import { KIB, MIB } from '../../../schemas/limits/limits.ts'
+
+/** Bytes of a list's answer from which the answer is compressed for clients that accept gzip. Decision. */
+export const COMPRESSED_BYTES_MIN = 64 * KIB
+/**
+ * Bytes of a list's answer above which the answer is not compressed: copying it would hold up the loop.
+ * Decision.
+ */
+export const COMPRESSED_BYTES_MAX = 4 * MIB
+/**
+ * Milliseconds that a list's answer waits for a thread that compresses it; after that the answer goes out
+ * uncompressed. Decision.
+ */
+export const COMPRESS_WAIT_MS_MAX = 250
 
 /** The part of a call that the compression of its answer uses. */
 export interface CompressibleCall extends Pick<Call, 'key' | 'signal'> {

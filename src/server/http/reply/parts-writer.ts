@@ -1,8 +1,14 @@
-import { REPLY_BYTES_PER_S_MIN } from '../../../schemas/limits/limits.ts'
 import { owned } from '../../../schemas/values/lent-bytes.ts'
 import { ReaderDeadline } from './reader-deadline.ts'
 import { DESK, partsOf } from './reply-body.ts'
 import type { ReplyWriter, Writing } from './writing.ts'
+import { KIB } from '../../../schemas/limits/limits.ts'
+
+/**
+ * Bytes a second that a reader takes at least, in each REPLY_STALL_MS: the front holds the rest of the answer
+ * in memory. Decision.
+ */
+export const REPLY_BYTES_PER_S_MIN = 64 * KIB
 
 export interface PartsWriterOptions extends Omit<Writing, 'beat' | 'wrote' | 'broken' | 'unread'> {
   readonly body: Parameters<typeof partsOf>[0]

@@ -1,7 +1,10 @@
 import { owned } from '../../../schemas/values/lent-bytes.ts'
-import { UNREAD_PIECE_BYTES } from '../../../schemas/limits/share-limits.ts'
 import type { ByteReader } from '../../ports/byte-streams.ts'
 import type { PulledBody } from './pull-writer.ts'
+import { KIB } from '../../../schemas/limits/limits.ts'
+
+/** Bytes that count as unread for one piece of a download. Decision. */
+export const UNREAD_PIECE_BYTES = 256 * KIB
 
 /** Texts are short. */
 export type BodyPart = Uint8Array | string

@@ -1,8 +1,10 @@
 import type { HistoryDimension, HistoryMetric } from '../../../schemas/operator/history.ts'
 import { CALL_BUCKETS, FIRST_OUTPUT_BUCKETS, bucketOf } from '../durations.ts'
-import { HISTORY_FRONT_LABELS_MAX } from '../../../schemas/operator/history-limits.ts'
 import type { CallSettled } from '../../ports/observe.ts'
 import { NANO_PER_USD } from '../../../schemas/money/costs.ts'
+
+/** Keys or models that one front counts separately in one second; the others share one count. Decision. */
+export const HISTORY_FRONT_LABELS_MAX = 256
 
 /**
  * Places of the sums in the columns of a name. Postgres keeps hours by these places: a change of them, or of

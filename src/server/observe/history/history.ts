@@ -1,5 +1,4 @@
 import {
-  HISTORY_CANDIDATES,
   HISTORY_EVENTS_MAX,
   HISTORY_KEYS_MAX,
   HISTORY_MODELS_MAX,
@@ -20,6 +19,9 @@ import { COLUMN, COLUMNS, COLUMNS_OF, type Counts, type NamedColumns, OTHER_NAME
 import { largest, linesOf, pointsOf, statusTables, unitOf, type NamedCells } from './lines.ts'
 import type { SavedHistory } from './saved-history.ts'
 import { Series, SERIES_BYTES } from './series.ts'
+
+/** Names without lines of their own that are watched, for each name with one. Decision. */
+export const HISTORY_CANDIDATES = 4
 
 const MINUTE_S = 60
 /**

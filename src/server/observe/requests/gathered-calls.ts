@@ -1,11 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { getSystemErrorMap } from 'node:util'
 import {
-  REQUESTS_GATHERED_MAX,
-  REQUESTS_REASONS_MAX,
-  REQUESTS_TEXT_BYTES_MAX,
-} from '../../../schemas/requests/request-limits.ts'
-import {
   FIGURE,
   FIGURES,
   FLAG,
@@ -17,6 +12,13 @@ import { NANO_PER_USD } from '../../../schemas/money/costs.ts'
 import { FAILURES } from '../../../schemas/failures.ts'
 import type { CallNotes, CallSettled } from '../../ports/observe.ts'
 import type { LoggedAttempt } from '../../ports/requests/request-log.ts'
+
+/** Calls that a front gathers before it writes them to the spill; it has room for twice as many. Decision. */
+export const REQUESTS_GATHERED_MAX = 2_048
+/** Bytes of the texts of a batch (ids, names, failed attempts), beyond which it has room for no call. Decision. */
+export const REQUESTS_TEXT_BYTES_MAX = 512 * 1024
+/** Different reasons of failures that a batch keeps of an organization; later ones are left out. Decision. */
+export const REQUESTS_REASONS_MAX = 32
 
 /** Bits of 64 that an id has not, so that it has 18 digits at most. */
 const SPARE_BITS = 5n

@@ -1,15 +1,25 @@
-import {
-  ASKED_MODEL_ORGANIZATIONS_MAX,
-  ASKED_MODELS_MAX,
-  REQUESTS_FIRST_WEIGHT,
-  REQUESTS_FIRST_WEIGHT_MAX,
-  REQUESTS_KEY_KINDS_MAX,
-  REQUESTS_KINDS_MAX,
-  REQUESTS_LAST_WEIGHT,
-  REQUESTS_ORGANIZATION_KINDS_MAX,
-  REQUESTS_WHOLE_MAX,
-} from '../../../schemas/requests/request-limits.ts'
+import { REQUESTS_LAST_WEIGHT } from '../../../schemas/requests/request-limits.ts'
 import type { CallSettled } from '../../ports/observe.ts'
+
+/**
+ * Calls of one end (a failure, or none) that cost nothing, of one key, front and second, which are all kept;
+ * of further ones a share is kept. Decision.
+ */
+export const REQUESTS_WHOLE_MAX = 20
+/** Of further calls of that kind one in so many is kept, with this weight. Decision. */
+export const REQUESTS_FIRST_WEIGHT = 10
+/** Calls of that kind after which one in REQUESTS_LAST_WEIGHT is kept. Decision. */
+export const REQUESTS_FIRST_WEIGHT_MAX = 520
+/** Kinds of calls that a front counts apart in a second; further kinds share one count. Decision. */
+export const REQUESTS_KINDS_MAX = 1_000
+/** Of these, kinds that are counted by key; keys beyond them share the count of their organization. Decision. */
+export const REQUESTS_KEY_KINDS_MAX = 500
+/** Of these, kinds of one organization. Decision. */
+export const REQUESTS_ORGANIZATION_KINDS_MAX = 32
+/** Such names of one organization that a front keeps in a minute; further ones are left out. Decision. */
+export const ASKED_MODELS_MAX = 32
+/** Organizations whose names of models that there are not a front keeps in a minute. Decision. */
+export const ASKED_MODEL_ORGANIZATIONS_MAX = 1_000
 
 const SECOND_MS = 1_000
 const MINUTE_MS = 60_000

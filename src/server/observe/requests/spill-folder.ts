@@ -1,15 +1,21 @@
 import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { batchBytes, batchesOf } from '../../../schemas/requests/request-batch.ts'
-import {
-  REQUESTS_FILE_BYTES_MAX,
-  REQUESTS_JOINED_FILES,
-  REQUESTS_ORGANIZATION_SPILLED_MAX,
-  REQUESTS_SHARED_FILES,
-  REQUESTS_SPILL_FILES_MAX,
-} from '../../../schemas/requests/request-limits.ts'
+import { REQUESTS_FILE_BYTES_MAX } from '../../../schemas/requests/request-limits.ts'
 import { FIGURE, FIGURES, type Reason, type RequestBatch } from '../../../schemas/requests/request-record.ts'
 import type { RequestSpill } from '../../ports/requests/request-log.ts'
+
+/**
+ * Files in the spill of a node, each up to REQUESTS_FILE_BYTES_MAX; calls beyond them are lost, and counted.
+ * Decision.
+ */
+export const REQUESTS_SPILL_FILES_MAX = 256
+/** Files in the spill from which on fronts join their own. Decision. */
+export const REQUESTS_JOINED_FILES = 64
+/** Files in the spill from which on each organization has a share of the rest. Decision. */
+export const REQUESTS_SHARED_FILES = 128
+/** That share: waiting calls of one organization and front; further ones are lost, and counted. Decision. */
+export const REQUESTS_ORGANIZATION_SPILLED_MAX = 16_384
 
 const FOLDER = 'requests'
 /** Characters of the instant in a name. */

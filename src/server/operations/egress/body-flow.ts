@@ -1,8 +1,11 @@
 import { Readable } from 'node:stream'
 import type { Failure, Outcome } from '../../../schemas/failures.ts'
 import { fail, ok } from '../../../schemas/failures.ts'
-import { EGRESS_WAITING_BYTES_MAX } from '../../../schemas/egress/egress-limits.ts'
 import type { Upload } from '../../ports/byte-streams.ts'
+import { KIB } from '../../../schemas/limits/limits.ts'
+
+/** Bytes of a request's body that wait for the destination. Decision. */
+export const EGRESS_WAITING_BYTES_MAX = 256 * KIB
 
 /** A request's body on its way to a destination, at the pace of the destination. */
 export class BodyFlow {

@@ -1,13 +1,6 @@
 import Type from 'typebox'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
-import {
-  EGRESS_ANSWER_STALL_MS,
-  EGRESS_BODY_STALL_MS,
-  EGRESS_DEADLINE_MS,
-  EGRESS_FILLED_BODY_BYTES_MAX,
-  EGRESS_SECRETS_MAX,
-  EGRESS_SUBSTITUTED_BODY_BYTES_MAX,
-} from '../../../schemas/egress/egress-limits.ts'
+import { EGRESS_DEADLINE_MS } from '../../../schemas/egress/egress-limits.ts'
 import { isOfConnection, namedByConnection } from '../../../schemas/values/hop-by-hop.ts'
 import type { Destination, EgressExchange, VettedOrigin } from '../../ports/egress/egress.ts'
 import type { RelayedAnswer, RelayedRequest } from '../../ports/egress/relay.ts'
@@ -17,6 +10,18 @@ import { BodyFlow, wholeBody } from './body-flow.ts'
 import { filledHead, headFits, malformed, outgoingHead } from './outgoing-head.ts'
 import { holdsKey } from './own-keys.ts'
 import { filled, leastBytes, templateOf, type Place, type Template } from './placeholders.ts'
+import { KIB, MIB } from '../../../schemas/limits/limits.ts'
+
+/** Milliseconds that a destination may pause within its answer. Decision. */
+export const EGRESS_ANSWER_STALL_MS = 300_000
+/** Milliseconds that a destination may take no byte of the request's body. Decision. */
+export const EGRESS_BODY_STALL_MS = 60_000
+/** Bytes of a body in which placeholders are replaced, before the replacement. Decision. */
+export const EGRESS_SUBSTITUTED_BODY_BYTES_MAX = 64 * KIB
+/** Bytes of a body in which placeholders are replaced, after the replacement. Decision. */
+export const EGRESS_FILLED_BODY_BYTES_MAX = MIB
+/** Secrets that one request may name. Decision. */
+export const EGRESS_SECRETS_MAX = 32
 
 const Target = Type.Object({
   host: Type.String({ description: 'Host of the destination, with `:port` unless the port is 443.' }),

@@ -1,6 +1,5 @@
 import { fail, ok, type Failure, type Outcome } from '../../../schemas/failures.ts'
 import { isOfConnection, namedByConnection } from '../../../schemas/values/hop-by-hop.ts'
-import { EGRESS_FILLED_HEAD_BYTES_MAX } from '../../../schemas/egress/egress-limits.ts'
 import type { RelayedRequest } from '../../ports/egress/relay.ts'
 import { holdsKey } from './own-keys.ts'
 import {
@@ -11,6 +10,10 @@ import {
   templateOf,
   type Template,
 } from './placeholders.ts'
+import { KIB } from '../../../schemas/limits/limits.ts'
+
+/** Bytes of a request's target and headers after secrets have replaced their placeholders. Decision. */
+export const EGRESS_FILLED_HEAD_BYTES_MAX = 128 * KIB
 
 /** A request's target and headers as they are sent, with placeholders for secrets. */
 export interface OutgoingHead {

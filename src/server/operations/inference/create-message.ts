@@ -1,7 +1,4 @@
-import {
-  INFERENCE_DEADLINE_MS,
-  PASSED_HEADER_CHARS_MAX,
-} from '../../../schemas/inference/inference-limits.ts'
+import { INFERENCE_DEADLINE_MS } from '../../../schemas/inference/inference-limits.ts'
 import { MessageAnswer, MessageEvent } from '../../../schemas/inference/messages.ts'
 import type { TextRequest } from '../../../schemas/inference/text-request.ts'
 import { defineOperation, type Call } from '../define.ts'
@@ -11,6 +8,9 @@ import { INLINE_FILE_FAILURES } from './text-inputs.ts'
 import { PAID_CALL_FAILURES } from '../model-calls.ts'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { WHOLE_TEXTS } from '../../../dialects/native-answer.ts'
+
+/** Characters of a caller's header that is passed on to a provider. Decision. */
+export const PASSED_HEADER_CHARS_MAX = 2_048
 
 interface Inputs {
   readonly headers: readonly [...typeof TEXT_HEADERS, 'anthropic-version', 'anthropic-beta']

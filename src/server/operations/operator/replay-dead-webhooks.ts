@@ -1,9 +1,11 @@
 import { ReplayedDeadAnswer } from '../../../schemas/operator/admin.ts'
-import { ADMIN_REPLAYED_MAX } from '../../../schemas/operator/admin-limits.ts'
 import { ok } from '../../../schemas/failures.ts'
 import { defineOperation } from '../define.ts'
 import { actorOf } from './admin-answers.ts'
 import { readableCount } from '../../../schemas/values/readable.ts'
+
+/** Dead letters that one call replays. Decision. */
+export const ADMIN_REPLAYED_MAX = 10_000
 
 const ID = 'admin.replay_dead_webhooks'
 

@@ -12,7 +12,6 @@ import {
   ASKED_MODELS_COMPARED_MAX,
   REQUESTS_EXPORT_MAX,
   REQUESTS_EXPORT_MS_MAX,
-  REQUESTS_EXPORT_PAGE,
 } from '../../../schemas/requests/request-limits.ts'
 import type { RequestLog, RequestPage, RequestPlace, RequestQuery } from '../../ports/requests/request-log.ts'
 import type { ModelCatalogue } from '../../ports/models/models.ts'
@@ -22,6 +21,9 @@ import { comparedNames } from '../name-hints.ts'
 import { cursorOf, requestWire } from './request-answers.ts'
 import { requestQueryOf } from './request-query.ts'
 import { CSV_HEAD, CSV_TYPE, csvLinesOf, csvOf, NDJSON_TYPE, ndjsonOf } from './request-tables.ts'
+
+/** Rows that an export reads at once: their text fits into one piece of an answer. Decision. */
+export const REQUESTS_EXPORT_PAGE = 200
 
 /** Lists finished calls, newest first. Source: an extension of Sluice; C4. */
 export const listRequests = defineOperation({

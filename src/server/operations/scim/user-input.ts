@@ -10,12 +10,11 @@ import {
   MULTI_VALUED,
   type Attributes,
 } from '../../../schemas/scim/scim-attributes.ts'
-import {
-  SCIM_ATTRIBUTES_BYTES_MAX,
-  SCIM_NAME_CHARS_MAX,
-  SCIM_VALUES_MAX,
-} from '../../../schemas/scim/scim-resource-limits.ts'
+import { SCIM_NAME_CHARS_MAX, SCIM_VALUES_MAX } from '../../../schemas/scim/scim-resource-limits.ts'
 import type { ScimUser, ScimUserInput } from '../../ports/scim/scim.ts'
+
+/** UTF-8 bytes, as JSON, of a user's attributes without fields of their own. Decision. */
+export const SCIM_ATTRIBUTES_BYTES_MAX = 64 * 1024
 
 /**
  * Read-only members, and members that are never stored: a whole user may contain them, and they are ignored.

@@ -1,4 +1,3 @@
-import { VIDEO_PASSTHROUGH_BYTES_MAX } from '../../../schemas/videos/video-limits.ts'
 import type { VideoBody } from '../../../schemas/videos/videos.ts'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { isOfAspectRatio, isOfResolution, pixelsFor, pixelsOf } from '../../../schemas/videos/video-sizes.ts'
@@ -11,6 +10,9 @@ import type { Issue } from '../../../schemas/failure-metadata.ts'
 import { ISSUES_MAX } from '../../../schemas/limits/limits.ts'
 import type { VideoFacts } from '../../ports/models/models.ts'
 import type { VideoRequest } from '../../ports/videos/videos.ts'
+
+/** Bytes, as JSON, of the `provider.options` that are passed on. Decision. */
+export const VIDEO_PASSTHROUGH_BYTES_MAX = 65_536
 
 export interface VideoRequestInput {
   readonly body: VideoBody

@@ -1,8 +1,11 @@
-import { REQUESTS_COMPARE_MS, REQUESTS_LOOK_MS } from '../../../schemas/requests/request-limits.ts'
+import { REQUESTS_LOOK_MS } from '../../../schemas/requests/request-limits.ts'
 import type { RequestBatch } from '../../../schemas/requests/request-record.ts'
 import type { Log } from '../../ports/observe.ts'
 import type { CountRequests, RequestRows, RequestSpill } from '../../ports/requests/request-log.ts'
 import { every } from '../../structures/ticks.ts'
+
+/** Milliseconds between two comparisons of the log with the ledger. Decision. */
+export const REQUESTS_COMPARE_MS = 30_000
 
 export interface RequestWriterOptions {
   readonly spill: RequestSpill

@@ -1,7 +1,13 @@
-import { SYNC_LEASE_MS, SYNC_POLL_MS, SYNC_RETRY_MS } from '../../../schemas/scim/mapping-limits.ts'
 import type { Log } from '../../ports/observe.ts'
 import type { SyncClaim, SyncPlace, SyncWork } from '../../ports/scim/sync-work.ts'
 import { atNext } from '../../structures/ticks.ts'
+
+/** Milliseconds between two checks by a runner for requested syncs. Decision. */
+export const SYNC_POLL_MS = 1_000
+/** Milliseconds after the last step of a sync until another runner may continue the sync. Decision. */
+export const SYNC_LEASE_MS = 15_000
+/** Milliseconds until a step is tried again that the store could not execute. Decision. */
+export const SYNC_RETRY_MS = 500
 
 export interface SyncOptions {
   readonly work: SyncWork

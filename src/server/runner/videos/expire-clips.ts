@@ -1,6 +1,8 @@
-import { VIDEO_CLIPS_EXPIRED_AT_ONCE } from '../../../schemas/videos/video-limits.ts'
 import type { Storage } from '../../ports/files/storage.ts'
 import type { VideoWork } from '../../ports/videos/video-work.ts'
+
+/** Expired clips that one statement takes. Decision. */
+export const VIDEO_CLIPS_EXPIRED_AT_ONCE = 500
 
 /**
  * Removes clips whose time is over, the rows first: the sweep removes leftover bytes. Batches go on until one

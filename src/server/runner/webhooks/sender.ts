@@ -3,9 +3,6 @@ import {
   WEBHOOK_ATTEMPT_MS_MAX,
   WEBHOOK_CALLS_MAX,
   WEBHOOK_HOST_CALLS_MAX,
-  WEBHOOK_LEASE_MS,
-  WEBHOOK_RETRY_AFTER_MS_MAX,
-  WEBHOOK_SWEEP_MS,
   WEBHOOK_WORKSPACE_CALLS_MAX,
 } from '../../../schemas/webhooks/webhook-limits.ts'
 import { nextTryIn, WEBHOOK_DELAYS_MS } from '../../../schemas/webhooks/webhook-schedule.ts'
@@ -21,6 +18,13 @@ import type {
 } from '../../ports/webhooks/webhooks.ts'
 import { every, type Repetition } from '../../structures/ticks.ts'
 import { attemptDelivery } from './attempt.ts'
+
+/** Milliseconds of a receiver's `Retry-After` that delay the next attempt. Decision: a day. */
+export const WEBHOOK_RETRY_AFTER_MS_MAX = 86_400_000
+/** Milliseconds of a runner's lease of a delivery: an attempt, and the time to book it. Decision. */
+export const WEBHOOK_LEASE_MS = 45_000
+/** Milliseconds between two checks for due deliveries that were not announced. Decision. */
+export const WEBHOOK_SWEEP_MS = 1_000
 
 export interface WebhookSenderOptions {
   readonly deliveries: Deliveries

@@ -1,11 +1,16 @@
 import { ok, type Outcome } from '../../../schemas/failures.ts'
-import { AUDIT_LOOKED_MAX } from '../../../schemas/audit/audit-limits.ts'
 import type { AuditLog, AuditPage, AuditQuery, AuditRow } from '../../ports/audit/audit.ts'
 import type { Fragment } from '../base/guarded-row.ts'
 import type { Queryable, Store } from '../base/open.ts'
 import { endedByBytes } from '../base/page-by-bytes.ts'
 import { reach } from '../base/translate.ts'
 import { workspaceIdOf } from '../base/find-workspace.ts'
+
+/**
+ * Events that one read of the audit log examines. A page of a search with few matches may be short; its
+ * cursor says where to continue. Decision.
+ */
+export const AUDIT_LOOKED_MAX = 20_000
 
 export function openAuditLog(store: Store): AuditLog {
   return { find: (query) => findAudit(store, query) }

@@ -1,18 +1,35 @@
-import {
-  AUDIT_BATCH_EVENTS,
-  AUDIT_FLUSH_MS,
-  AUDIT_RETRY_MS,
-  AUDIT_WAITING_MAX,
-  REFUSALS_DISTINCT_MAX,
-  REFUSALS_GATHERED_MAX,
-  REFUSALS_GATHERED_MS,
-  REFUSALS_ORGANIZATION_DISTINCT_MAX,
-} from '../../../schemas/audit/audit-limits.ts'
+import { REFUSALS_GATHERED_MS } from '../../../schemas/audit/audit-limits.ts'
 import type { AuditEvent, AuditTrail } from '../../ports/audit/audit.ts'
 import type { Log } from '../../ports/observe.ts'
 import { appendAudit } from '../base/append-audit.ts'
 import type { Store } from '../base/open.ts'
 import { isAway } from '../base/translate.ts'
+
+/** Events of the audit log that one statement appends. Decision. */
+export const AUDIT_BATCH_EVENTS = 500
+/** Milliseconds that an event of the audit log waits for others before all are appended. Decision. */
+export const AUDIT_FLUSH_MS = 50
+/** Milliseconds between two attempts to append events while the store is unavailable. Decision. */
+export const AUDIT_RETRY_MS = 250
+/**
+ * Events that wait for the store. Above this number a call that would cause an event is refused. Decision.
+ */
+export const AUDIT_WAITING_MAX = 20_000
+/**
+ * Different refusals of a key that get rows of their own, in each process and each REFUSALS_GATHERED_MS;
+ * further refusals share a row for each reason. Decision.
+ */
+export const REFUSALS_DISTINCT_MAX = 100
+/**
+ * Different refusals of all keys of an organization that get rows of their own, since an organization can
+ * create any number of keys; further refusals share a row for each reason. Decision.
+ */
+export const REFUSALS_ORGANIZATION_DISTINCT_MAX = 1_000
+/**
+ * Different refusals of all organizations that one process counts; further refusals share a row for each
+ * organization and reason. Decision.
+ */
+export const REFUSALS_GATHERED_MAX = 10_000
 
 /**
  * Appends events in batches, in the order in which they were noted. While the store is away events wait, up

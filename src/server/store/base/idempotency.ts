@@ -6,8 +6,6 @@ import {
   IDEMPOTENCY_KEPT_MS,
   IDEMPOTENCY_WAIT_MS_MAX,
   KEPT_ANSWER_BYTES_MAX,
-  TURN_LEASE_MS,
-  TURN_RENEW_MS,
 } from '../../../schemas/limits/idempotency-limits.ts'
 import type {
   Idempotency,
@@ -21,6 +19,14 @@ import type { Queryable, Sql, Store } from './open.ts'
 import { Backoff, type BackoffOptions } from './backoff.ts'
 import { reach } from './translate.ts'
 import { Waiters, type Waiter } from './waiters.ts'
+
+/**
+ * Milliseconds of the lease of a call with an `Idempotency-Key`: shorter than the wait of a repeated call,
+ * which takes over from a process that died. Decision.
+ */
+export const TURN_LEASE_MS = 24_000
+/** Milliseconds between two renewals of the lease of a call with an `Idempotency-Key`. Decision. */
+export const TURN_RENEW_MS = 6_000
 
 export interface IdempotencyOptions extends BackoffOptions {
   readonly store: Store

@@ -1,10 +1,15 @@
-import {
-  LONG_READ_WAIT_MS,
-  LONG_READS_WAITING_MAX,
-  LONG_READS_WAITING_OF_ONE_MAX,
-} from '../../../schemas/operator/admin-limits.ts'
 import { FairSemaphore } from '../../structures/fair-semaphore.ts'
 import type { Store } from './open.ts'
+
+/**
+ * Reads of up to 100,000 rows that wait in a front, of all organizations; `busy` beyond. One of each
+ * organization runs at a time, and all of them leave a connection to other calls. Decision.
+ */
+export const LONG_READS_WAITING_MAX = 256
+/** Of them those of one organization. Decision. */
+export const LONG_READS_WAITING_OF_ONE_MAX = 16
+/** Milliseconds that a read of up to 100,000 rows waits for its turn; then it is `busy`. Decision. */
+export const LONG_READ_WAIT_MS = 5_000
 
 const TURNS = new WeakMap<Store, FairSemaphore>()
 

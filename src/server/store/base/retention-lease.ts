@@ -1,7 +1,9 @@
-import { PRUNE_LEASE_MS } from '../../../schemas/operator/retention-limits.ts'
 import type { RetentionLease, RetentionLeases } from '../../ports/operator/retention.ts'
 import { guardedRows } from './guarded-row.ts'
 import type { Store, Transaction } from './open.ts'
+
+/** Milliseconds without a batch after which another process may continue a run of pruning. Decision. */
+export const PRUNE_LEASE_MS = 60_000
 
 const leaseRows = guardedRows<'resting' | 'running'>({
   table: 'retention',

@@ -1,9 +1,14 @@
-import {
-  WAITING_REPEATS_MAX,
-  WAITING_UPLOADS_MAX,
-  WAITING_WORKSPACE_UPLOADS_MAX,
-} from '../../../schemas/limits/idempotency-limits.ts'
 import type { UploadInput } from '../../ports/files/files.ts'
+
+/**
+ * Calls of one front that wait for quota or for an earlier call. Uploads and all other calls are counted
+ * separately. Decision.
+ */
+export const WAITING_UPLOADS_MAX = 256
+/** Calls of one workspace in one front that wait for quota or for an earlier call. Decision. */
+export const WAITING_WORKSPACE_UPLOADS_MAX = 64
+/** Calls of one front that wait under one `Idempotency-Key`. Decision. */
+export const WAITING_REPEATS_MAX = 16
 
 export interface Waiter {
   /**

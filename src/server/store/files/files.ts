@@ -1,9 +1,7 @@
 import { endedBy } from '../../../schemas/values/call-ended.ts'
 import { fail, ok, type Failure, type Outcome } from '../../../schemas/failures.ts'
 import {
-  CONTAINER_WAIT_MS_MAX,
   QUOTA_STEP_BYTES,
-  QUOTA_WAIT_MS_MAX,
   STORAGE_QUOTA_BYTES_DEFAULT,
   UPLOAD_LEASE_MS,
   UPLOAD_RENEW_MS,
@@ -38,6 +36,17 @@ import { Backoff, type BackoffOptions } from '../base/backoff.ts'
 import { reach } from '../base/translate.ts'
 import { Waiters, type Waiter } from '../base/waiters.ts'
 import { openWriteLane, type WriteLane } from '../base/write-lane.ts'
+
+/**
+ * Milliseconds that a refusal for the quota waits for racing uploads to settle; twice as long while a younger
+ * upload holds bytes. Decision.
+ */
+export const QUOTA_WAIT_MS_MAX = 10_000
+/**
+ * Milliseconds that a write waits for another write to the same path, or for the removal of its container;
+ * `busy` beyond. Decision.
+ */
+export const CONTAINER_WAIT_MS_MAX = 10_000
 
 export interface FilesOptions extends BackoffOptions {
   readonly store: Store

@@ -1,11 +1,4 @@
-import {
-  GENERATIONS_BATCH_ROWS,
-  GENERATIONS_FLUSH_MS,
-  GENERATIONS_RETRY_MS,
-  GENERATIONS_WRITE_MS_MAX,
-  GENERATIONS_ORGANIZATION_WAITING_MAX,
-  GENERATIONS_WAITING_MAX,
-} from '../../../schemas/inference/generation-limits.ts'
+import { GENERATIONS_FLUSH_MS } from '../../../schemas/inference/generation-limits.ts'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { generationMsOf } from '../../../schemas/inference/generations.ts'
 import { Shares } from '../../../schemas/values/callers.ts'
@@ -23,6 +16,17 @@ import type { Sql, Store } from '../base/open.ts'
 import { isAway, reach, violatedUnique } from '../base/translate.ts'
 import type { Fragment } from '../base/guarded-row.ts'
 import { GENERATION_TABLE } from './generation-days.ts'
+
+/** Records that one statement writes. Decision. */
+export const GENERATIONS_BATCH_ROWS = 500
+/** Milliseconds that a batch may take before it counts as failed, and is written again. Decision. */
+export const GENERATIONS_WRITE_MS_MAX = 5_000
+/** Milliseconds between two tries while the store is away. Decision. */
+export const GENERATIONS_RETRY_MS = 500
+/** Records that a front holds while they cannot be written, about 1 KiB each; more are lost. Decision. */
+export const GENERATIONS_WAITING_MAX = 10_000
+/** Records of one organization among them. Decision. */
+export const GENERATIONS_ORGANIZATION_WAITING_MAX = 5_000
 
 export interface GenerationsOptions {
   readonly store: Store

@@ -1,4 +1,4 @@
-import { CLOSE_MS_MAX, FLUSH_MS_MAX, LEND_MS_MAX, WANTED_MS } from '../../../schemas/money/money-limits.ts'
+import { CLOSE_MS_MAX } from '../../../schemas/money/money-limits.ts'
 import type { Closing, JournalOwner, KeptCount, Lender, Pulse } from '../../ports/money/lending.ts'
 import type { Day } from '../../ports/money/money.ts'
 import type { Log } from '../../ports/observe.ts'
@@ -8,6 +8,16 @@ import { lend } from './lending/lend.ts'
 import { withPartitions } from './lending/partitions.ts'
 import type { Sql, Store, Transaction } from '../base/open.ts'
 import { checkCount, raiseCount } from './money-counts.ts'
+
+/** Milliseconds that a front waits for the authority to lend money or to report the day. Decision. */
+export const LEND_MS_MAX = 2_000
+/** Milliseconds that a front waits for the authority to book a batch of entries. Decision. */
+export const FLUSH_MS_MAX = 3_000
+/**
+ * Milliseconds for which the authority notifies holders of an account's money of a refused front; the refused
+ * front tries again sooner. Decision.
+ */
+export const WANTED_MS = 1_000
 
 /** Milliseconds between two raises of a node's number by flushes. Decision. */
 const COUNT_MS = 60_000

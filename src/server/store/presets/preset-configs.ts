@@ -1,13 +1,5 @@
 import { LRUCache } from 'lru-cache'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
-import {
-  PRESET_CHARS_CACHED_MAX,
-  PRESET_LOADS_MAX,
-  PRESET_LOADS_WORKSPACE_MAX,
-  PRESET_MISSES_CACHED_MAX,
-  PRESET_VERSIONS_CACHED_MAX,
-  PRESETS_CACHED_MAX,
-} from '../../../schemas/presets/preset-limits.ts'
 import { LiveCache } from '../../caches/live-cache.ts'
 import { EVERYTHING } from '../../caches/recent-changes.ts'
 import type { Change, EpochFeed } from '../../ports/keys/keys.ts'
@@ -19,6 +11,22 @@ import type {
   PresetRows,
   PresetUse,
 } from '../../ports/presets/presets.ts'
+
+/** Presets that a front caches. Decision. */
+export const PRESETS_CACHED_MAX = 10_000
+/** Slugs without a preset that a front remembers. Decision. */
+export const PRESET_MISSES_CACHED_MAX = 10_000
+/** Versions of presets that a front caches. Decision. */
+export const PRESET_VERSIONS_CACHED_MAX = 10_000
+/** Characters of JSON of all versions of presets that a front caches. Decision. */
+export const PRESET_CHARS_CACHED_MAX = 16_777_216
+/** Presets that a front loads from the store at once; `busy` beyond. Decision. */
+export const PRESET_LOADS_MAX = 256
+/**
+ * Presets of one workspace that a front loads from the store at once: a workspace that asks for unknown slugs
+ * leaves room to others. Decision.
+ */
+export const PRESET_LOADS_WORKSPACE_MAX = 64
 
 export interface PresetConfigsDeps {
   readonly rows: PresetRows

@@ -1,8 +1,3 @@
-import {
-  REQUESTS_COMPARED_MS_MAX,
-  REQUESTS_LATE_MS,
-  REQUESTS_WRITE_MS_MAX,
-} from '../../../schemas/requests/request-limits.ts'
 import { FIGURE, FIGURES, type RequestBatch, UNKNOWN } from '../../../schemas/requests/request-record.ts'
 import type { Comparison, RequestRows } from '../../ports/requests/request-log.ts'
 import type { Sql, Store, Transaction } from '../base/open.ts'
@@ -14,6 +9,13 @@ import { deleteReplaced } from './replaced-rows.ts'
 import { boundsOf, JOB_OPERATION, type Segment, splitBatch } from './split-batch.ts'
 import { packCalls } from './packed-calls.ts'
 import { insertLost, type SpanPart } from './lost-calls.ts'
+
+/** Milliseconds that the insert of a batch may take before it counts as failed, and is repeated. Decision. */
+export const REQUESTS_WRITE_MS_MAX = 5_000
+/** Milliseconds after a paid call by which the log must have it, else the ledger supplies it. Decision. */
+export const REQUESTS_LATE_MS = 60_000
+/** Milliseconds of the ledger that one comparison reads. Decision. */
+export const REQUESTS_COMPARED_MS_MAX = 120_000
 
 export function openRequestRows(store: Store): RequestRows {
   return {

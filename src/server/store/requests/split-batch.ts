@@ -1,6 +1,9 @@
-import { REQUESTS_PACKED_MIN, REQUESTS_PACKED_MS_MAX } from '../../../schemas/requests/request-limits.ts'
+import { REQUESTS_PACKED_MS_MAX } from '../../../schemas/requests/request-limits.ts'
 import { FIGURE, FIGURES, type RequestBatch } from '../../../schemas/requests/request-record.ts'
 import { numberOfRequestId, prefixOfRequestId } from '../../../schemas/requests/request-id.ts'
+
+/** Calls of an organization in a batch from which on they are written as one segment. Decision. */
+export const REQUESTS_PACKED_MIN = 32
 
 /** The operation whose calls are paid when their job ends, which may be days after the call. */
 export const JOB_OPERATION = 'video.create'

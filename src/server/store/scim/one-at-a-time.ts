@@ -1,7 +1,12 @@
 import { fail, type Outcome } from '../../../schemas/failures.ts'
-import { DIRECTORY_CALLS_WAITING_MAX } from '../../../schemas/scim/scim-resource-limits.ts'
 import { FairSemaphore } from '../../structures/fair-semaphore.ts'
 import type { Store } from '../base/open.ts'
+
+/**
+ * Calls of one organization about its directory that wait in one front for earlier calls; `busy` beyond.
+ * Decision.
+ */
+export const DIRECTORY_CALLS_WAITING_MAX = 256
 
 /** A call that changes the directory of an organization, or reads much of it. */
 export type DirectoryCallKind = 'change' | 'read'

@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { ok, type Outcome } from '../../../schemas/failures.ts'
 import { emailOf, ENTERPRISE_SCHEMA, USER_SCHEMA } from '../../../schemas/scim/scim-attributes.ts'
-import { SCIM_AUDITED_NAMES_MAX } from '../../../schemas/scim/scim-resource-limits.ts'
 import type { ScimUser, ScimUserInput, ScimUsers, ScimUserUpdate } from '../../ports/scim/scim.ts'
 import type { Fragment } from '../base/guarded-row.ts'
 import type { Queryable, Store, Transaction } from '../base/open.ts'
@@ -9,6 +8,12 @@ import type { Several, TermToSql } from './filter.ts'
 import { caseless, exact, flag, id, instant } from './filter-terms.ts'
 import { userActivated, userDeactivated, userRemoved } from './grants.ts'
 import { StoredResources, type Details, type ResourceTable } from './scim-resources.ts'
+
+/**
+ * Names of a user's changed attributes in one event of the audit log: an identity provider may send
+ * attributes of any name. Decision.
+ */
+export const SCIM_AUDITED_NAMES_MAX = 50
 
 /** Users of organizations, as identity providers see them. */
 export function openScimUsers(store: Store): ScimUsers {

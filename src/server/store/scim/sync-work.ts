@@ -1,5 +1,4 @@
 import { ok } from '../../../schemas/failures.ts'
-import { SYNC_ATTEMPTS_MAX, SYNC_JOBS_KEPT_MS } from '../../../schemas/scim/mapping-limits.ts'
 import type { SyncClaim, SyncPlace, SyncStep, SyncWork } from '../../ports/scim/sync-work.ts'
 import type { Store, Transaction } from '../base/open.ts'
 import { reach } from '../base/translate.ts'
@@ -7,6 +6,11 @@ import { groupRemoved } from './grants.ts'
 import { lockDirectory } from './lock.ts'
 import { BEFORE_ALL, settleSome, type Settled } from './settle.ts'
 import { syncJobRows, type SyncJobRow } from './sync-jobs.ts'
+
+/** Attempts at a sync; after these the sync has failed. Decision. */
+export const SYNC_ATTEMPTS_MAX = 10
+/** Milliseconds that an ended sync can be read: 30 days. Decision. */
+export const SYNC_JOBS_KEPT_MS = 30 * 86_400_000
 
 export function openSyncWork(store: Store): SyncWork {
   return {

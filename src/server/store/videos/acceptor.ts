@@ -1,13 +1,6 @@
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { IDEMPOTENCY_KEPT_MS } from '../../../schemas/limits/idempotency-limits.ts'
 import { MONEY_TRIED_MS_MAX, MONEY_TRY_MS } from '../../../schemas/money/money-limits.ts'
-import {
-  VIDEO_ACCEPT_MS_MAX,
-  VIDEO_ACCEPTS_BYTES_MAX,
-  VIDEO_ACCEPTS_WAITING_MAX,
-  VIDEO_BATCH_BYTES_MAX,
-  VIDEO_BATCH_JOBS_MAX,
-} from '../../../schemas/videos/video-limits.ts'
 import { organizationAccount, workspaceAccount } from '../../../schemas/money/accounts.ts'
 import type { VideoView, VideoViews, VideoInput } from '../../ports/videos/videos.ts'
 import type { Sql, Store } from '../base/open.ts'
@@ -17,6 +10,17 @@ import { type Accepting, acceptingOf, lengthOf } from './accepting-job.ts'
 import { NONE_OPEN, OpenCounts, withOneMore } from './open-counts.ts'
 import { acceptedView } from './views.ts'
 import { insertOf, recordsOf } from './job-records.ts'
+
+/** Jobs of one front that wait to be accepted; `busy` beyond. Decision. */
+export const VIDEO_ACCEPTS_WAITING_MAX = 4_096
+/** Bytes of the requests of the jobs that wait in one front to be accepted; `busy` beyond. Decision. */
+export const VIDEO_ACCEPTS_BYTES_MAX = 67_108_864
+/** Jobs that one transaction accepts. Decision. */
+export const VIDEO_BATCH_JOBS_MAX = 64
+/** Bytes of the requests of the jobs that one transaction accepts; a single job may be larger. Decision. */
+export const VIDEO_BATCH_BYTES_MAX = 8_388_608
+/** Milliseconds of a transaction that accepts jobs. Decision. */
+export const VIDEO_ACCEPT_MS_MAX = 5_000
 
 export interface AcceptorOptions {
   readonly store: Store

@@ -1,8 +1,11 @@
-import { VIDEO_END_MS_MAX, VIDEO_ENDS_AT_ONCE } from '../../../schemas/videos/video-limits.ts'
+import { VIDEO_ENDS_AT_ONCE } from '../../../schemas/videos/video-limits.ts'
 import { withPartitions } from '../money/lending/partitions.ts'
 import type { Store } from '../base/open.ts'
 import { isAway } from '../base/translate.ts'
 import { endJobs, type EndContext, type EndedRow, type EndInput } from './ends.ts'
+
+/** Milliseconds of the booking of ended jobs. Decision. */
+export const VIDEO_END_MS_MAX = 15_000
 
 interface Waiting {
   readonly input: EndInput

@@ -1,10 +1,13 @@
-import {
-  VIDEO_JOBS_OPEN_MAX,
-  VIDEO_OPEN_CHARS_MAX,
-  VIDEO_OPEN_COUNTED_MS,
-  VIDEO_OPEN_COUNTS_MAX,
-} from '../../../schemas/videos/video-limits.ts'
+import { VIDEO_JOBS_OPEN_MAX, VIDEO_OPEN_CHARS_MAX } from '../../../schemas/videos/video-limits.ts'
 import type { Queryable } from '../base/open.ts'
+
+/**
+ * Milliseconds for which a front trusts its count of a workspace's open jobs, with its own acceptances added.
+ * Decision.
+ */
+export const VIDEO_OPEN_COUNTED_MS = 1_000
+/** Workspaces whose count of open jobs a front caches. Decision. */
+export const VIDEO_OPEN_COUNTS_MAX = 1_000
 
 /** Open jobs of a workspace, and the characters of their requests. */
 export interface Open {

@@ -1,7 +1,6 @@
 import {
   VIDEO_CLIPS_MAX,
   VIDEO_LEASE_MS,
-  VIDEO_RECENT_MS,
   VIDEO_RENEWED_AT_ONCE,
 } from '../../../schemas/videos/video-limits.ts'
 import type { ClaimedVideo, VideoEnd, VideoWork } from '../../ports/videos/video-work.ts'
@@ -16,6 +15,9 @@ import type { EndContext, EndInput } from './ends.ts'
 import { claimedOf, NOTHING_ATTACHED, OPEN_STATES, type ReadRow, videoRows } from './rows.ts'
 import { unfinished } from './settling.ts'
 import { VIEW_COLUMNS, viewOf, type VideoViewRow } from './views.ts'
+
+/** Milliseconds since a job's end in which its view is written again when a lost Redis is back. Decision. */
+export const VIDEO_RECENT_MS = 600_000
 
 /** The work of the runner on rows of jobs, in Postgres. */
 export function openVideoWork(store: Store, context: EndContext): VideoWork {

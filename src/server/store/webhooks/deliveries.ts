@@ -1,4 +1,3 @@
-import { WEBHOOK_PLACES_MAX } from '../../../schemas/webhooks/webhook-limits.ts'
 import type {
   ClaimedDelivery,
   Deliveries,
@@ -7,6 +6,9 @@ import type {
   DeliveryResult,
 } from '../../ports/webhooks/webhooks.ts'
 import type { Queryable, Sql, Store } from '../base/open.ts'
+
+/** Pairs of receiver and workspace that one statement examines. Decision. */
+export const WEBHOOK_PLACES_MAX = 1_000
 
 /** Pages that one claim reads: later pages come with the next claim. Decision. */
 const PAGES_MAX = 10

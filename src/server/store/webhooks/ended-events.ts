@@ -1,9 +1,6 @@
 import { ok } from '../../../schemas/failures.ts'
 import { webhookBody } from '../../../schemas/webhooks/webhook-body.ts'
-import {
-  WEBHOOK_EVENTS_BACK_S_MAX,
-  WEBHOOK_EVENTS_SETTLE_MS,
-} from '../../../schemas/webhooks/webhook-limits.ts'
+import { WEBHOOK_EVENTS_BACK_S_MAX } from '../../../schemas/webhooks/webhook-limits.ts'
 import type {
   EndedEvent,
   EndedEvents,
@@ -14,6 +11,12 @@ import type {
 import type { Sql, Store } from '../base/open.ts'
 import { reach } from '../base/translate.ts'
 import { endedVideoOf, type EndedVideoRow } from './ended-video.ts'
+
+/**
+ * Milliseconds for which a list of events repeats itself: the end of a job is written a little later than the
+ * instant that it has. Decision.
+ */
+export const WEBHOOK_EVENTS_SETTLE_MS = 5_000
 
 const US_PER_S = 1_000_000
 const US_PER_MS = 1_000

@@ -1,11 +1,7 @@
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import {
-  LEXICAL_ORGANIZATION_CALLS_MAX,
-  LEXICAL_CALLS_MAX,
   LEXICAL_DIMENSIONS_DEFAULT,
   LEXICAL_DIMENSIONS_MAX,
-  LEXICAL_INPUT_BYTES_MAX,
-  LEXICAL_NUMBERS_MAX,
   LEXICAL_TEXT_UNITS_MAX,
 } from '../../../schemas/embeddings/embedding-limits.ts'
 import { UNREAD } from '../../../schemas/values/unread.ts'
@@ -15,6 +11,16 @@ import type { ShortJobs, ShortJobTypes } from '../../ports/short-jobs.ts'
 import { LocalCalls } from '../local-calls.ts'
 import { bulkOf, valueOf, type InputShape } from './input-shape.ts'
 import type { EmbeddingAttempt, EmbeddingProtocol, Reading, UnsentMember } from './protocol.ts'
+import { MIB } from '../../../schemas/limits/limits.ts'
+
+/** Numbers that the answer to one call of `sluice/lexical-1` may hold. Decision. */
+export const LEXICAL_NUMBERS_MAX = 4 * MIB
+/** Bytes of JSON of the input of one call of `sluice/lexical-1`. Decision. */
+export const LEXICAL_INPUT_BYTES_MAX = MIB
+/** Calls of `sluice/lexical-1` that run at once in one front. Decision. */
+export const LEXICAL_CALLS_MAX = 32
+/** Calls of `sluice/lexical-1` by one organization that run at once in one front. Decision. */
+export const LEXICAL_ORGANIZATION_CALLS_MAX = 16
 
 /**
  * `sluice/lexical-1`: needs no key and no network. The model is lexical, not semantic: texts that share

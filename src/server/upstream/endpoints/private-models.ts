@@ -1,5 +1,4 @@
 import { ok, type Outcome } from '../../../schemas/failures.ts'
-import { WORKSPACE_MODELS_CACHED_MAX } from '../../../schemas/endpoints/endpoint-limits.ts'
 import { providerKeyHost, providerKeyName } from '../../../schemas/workspaces/provider-keys.ts'
 import { LiveCache } from '../../caches/live-cache.ts'
 import { EVERYTHING } from '../../caches/recent-changes.ts'
@@ -18,6 +17,9 @@ import { isRemote } from '../embeddings/remote.ts'
 import { destinationOf, OwnProviders } from './own-providers.ts'
 import { ReleasedCredentials } from './released-credentials.ts'
 import { endpointAt } from './own-endpoint.ts'
+
+/** Workspaces whose private endpoints a front caches, including workspaces without any. Decision. */
+export const WORKSPACE_MODELS_CACHED_MAX = 50_000
 
 export interface PrivateModelsDeps {
   readonly rows: Pick<PrivateEndpoints, 'active'>

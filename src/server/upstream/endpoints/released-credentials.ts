@@ -1,10 +1,14 @@
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
-import { RELEASED_CREDENTIAL_MS } from '../../../schemas/endpoints/endpoint-limits.ts'
 import { isProviderKey } from '../../../schemas/workspaces/provider-keys.ts'
 import type { Secret } from '../../../schemas/vault/secret.ts'
 import type { Destination } from '../../ports/egress/egress.ts'
 import type { OwnWay, ReleasedTo } from '../../ports/models/models.ts'
 import type { SecretReleases, VaultScope } from '../../ports/vault/vault.ts'
+
+/**
+ * Milliseconds that a released credential is used before its next release, which is audited again. Decision.
+ */
+export const RELEASED_CREDENTIAL_MS = 60_000
 
 interface Deps {
   readonly scope: VaultScope

@@ -1,18 +1,26 @@
 import type { Readable } from 'node:stream'
 import { ok, type Failure, type FailureName, type Outcome } from '../../../schemas/failures.ts'
-import {
-  PROVIDER_DOWNLOAD_BEGIN_MS,
-  PROVIDER_FILES_ANSWER_BYTES_MAX,
-  PROVIDER_FILES_CALL_MS,
-  PROVIDER_FILE_STALL_MS,
-  PROVIDER_UPLOAD_ANSWER_MS,
-} from '../../../schemas/files/file-limits.ts'
 import { UPSTREAM_ERROR_BYTES_MAX } from '../../../schemas/models/provider-limits.ts'
 import type { Secret } from '../../../schemas/vault/secret.ts'
 import type { Egress, EgressAnswer, EgressStream, TrustedOrigin } from '../../ports/egress/egress.ts'
 import { failureOf, named } from '../provider-failure.ts'
 import type { RedactedTexts } from '../reason.ts'
 import type { FilesProtocol } from './protocol.ts'
+import { MIB } from '../../../schemas/limits/limits.ts'
+
+/** Bytes of a provider's answer about files; the answer is parsed on the loop. Decision. */
+export const PROVIDER_FILES_ANSWER_BYTES_MAX = MIB
+/**
+ * Milliseconds of a call about a provider's files: less than CONTROL_DEADLINE_MS, so that the failure names
+ * the provider. Decision.
+ */
+const PROVIDER_FILES_CALL_MS = 9_000
+/** Milliseconds until a provider begins a download. Decision. */
+const PROVIDER_DOWNLOAD_BEGIN_MS = 20_000
+/** Milliseconds that a provider may send no byte of a download, or take no byte of an upload. Decision. */
+const PROVIDER_FILE_STALL_MS = 30_000
+/** Milliseconds from an upload's last byte to the provider's answer. Decision. */
+const PROVIDER_UPLOAD_ANSWER_MS = 60_000
 
 const PATH = '/files'
 const USUAL_HEADERS = ['accept-encoding', 'identity', 'user-agent', 'sluice']

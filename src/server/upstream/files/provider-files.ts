@@ -8,7 +8,7 @@ import {
 } from '../../../schemas/workspaces/provider-keys.ts'
 import type { Secret } from '../../../schemas/vault/secret.ts'
 import { endedBy } from '../../../schemas/values/call-ended.ts'
-import { FILE_BYTES_MAX, PROVIDER_FILE_ID_CHARS_MAX } from '../../../schemas/files/file-limits.ts'
+import { FILE_BYTES_MAX } from '../../../schemas/files/file-limits.ts'
 import type { ShownFile } from '../../../schemas/files/files.ts'
 import type { Egress, EgressStream } from '../../ports/egress/egress.ts'
 import type {
@@ -30,6 +30,9 @@ import { FILES_TIMES, FilesLink, type FilesTimes } from './files-link.ts'
 import { openAiFiles } from './openai-files.ts'
 import { type FilesProtocol, type ProviderFile, readPage, shownFile } from './protocol.ts'
 import { sendFile, type Sent } from './send-file.ts'
+
+/** Characters of a provider's file id. Decision. */
+export const PROVIDER_FILE_ID_CHARS_MAX = 256
 
 const BOUNDARY_BYTES = 24
 

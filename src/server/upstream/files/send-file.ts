@@ -5,12 +5,19 @@ import { expiresAfterOf } from '../../../schemas/files/file-expiry.ts'
 import { NAMELESS } from '../../../schemas/files/filenames.ts'
 import { purposeOf } from '../../../schemas/files/files.ts'
 import type { MimeType } from '../../../schemas/files/mime-types.ts'
-import { PROVIDER_PIECE_BYTES, PROVIDER_UPLOAD_BYTES_MAX } from '../../../schemas/files/file-limits.ts'
 import type { Upload, UploadSink } from '../../ports/byte-streams.ts'
 import type { EgressAnswer } from '../../ports/egress/egress.ts'
 import type { IntakeSession, IntakeVerdict } from '../../ports/files/intake.ts'
 import type { FilesLink } from './files-link.ts'
 import { UNKNOWN_TYPE, type UploadFields } from './protocol.ts'
+import { KIB } from '../../../schemas/limits/limits.ts'
+
+/**
+ * Bytes of one piece of an upload to a provider; the last piece waits for the verdict on the file. Decision.
+ */
+export const PROVIDER_PIECE_BYTES = 64 * KIB
+/** Bytes of an upload that wait for the provider to read them. Decision. */
+export const PROVIDER_UPLOAD_BYTES_MAX = 256 * KIB
 
 export interface SendingDeps {
   readonly upload: Upload

@@ -4,13 +4,7 @@ import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { MORE } from '../../../dialects/prompt/others.ts'
 import { isReadByEcho } from '../../../dialects/echo-members.ts'
 import { JSON_SCHEMA } from '../../../dialects/form-fit.ts'
-import {
-  ECHO_CALLS_MAX,
-  ECHO_ORGANIZATION_CALLS_MAX,
-  ECHO_SEARCHED_BYTES_MAX,
-  ECHO_SLOW_MS,
-  ECHO_TURN_BATCHES_MAX,
-} from '../../../schemas/inference/inference-limits.ts'
+import { ECHO_SLOW_MS } from '../../../schemas/inference/inference-limits.ts'
 import { endedBy } from '../../../schemas/values/call-ended.ts'
 import type { CountedPrompt, CountJob } from '../../ports/inference/inference.ts'
 import type { Endpoint } from '../../ports/models/models.ts'
@@ -23,6 +17,17 @@ import { ECHO_SLOW } from './spoken.ts'
 import type { WrittenPart } from '../../../dialects/parts.ts'
 import { NOTHING_REPORTED } from '../../../dialects/usage.ts'
 import { unsentBetas } from '../../../dialects/messages/native-request.ts'
+
+/** Bytes of a body that echo-1 searches for members without a meaning to it. Decision: less than a millisecond. */
+export const ECHO_SEARCHED_BYTES_MAX = 262_144
+/** Calls of `sluice/echo-1` that run at once in one front. Decision. */
+export const ECHO_CALLS_MAX = 1_024
+/** Calls of `sluice/echo-1` by one organization that run at once in one front. Decision. */
+export const ECHO_ORGANIZATION_CALLS_MAX = 256
+/**
+ * Batches of words, of all calls of `sluice/echo-1` together, that one turn of the loop writes. Decision.
+ */
+export const ECHO_TURN_BATCHES_MAX = 4
 
 type Echoed = ShortJobTypes['echo']['out']
 

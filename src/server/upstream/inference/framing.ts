@@ -13,12 +13,14 @@ import type { Reframed } from '../../../dialects/parts.ts'
 import { STREAM_HELD_BYTES_MAX } from '../../../schemas/inference/stream-limits.ts'
 import {
   UPSTREAM_WRITTEN_BYTES_MAX,
-  UPSTREAM_END_MS,
   UPSTREAM_ERROR_BYTES_MAX,
   UPSTREAM_ERROR_MS,
 } from '../../../schemas/models/provider-limits.ts'
 import { Gathered } from '../../../dialects/sse-reader.ts'
 import { frameOf, type Frame } from '../../../dialects/native-events.ts'
+
+/** Milliseconds in which a response has to end after the last event of its stream. Decision. */
+export const UPSTREAM_END_MS = 1_000
 
 interface FramingDeps {
   readonly jobs: ShortJobs

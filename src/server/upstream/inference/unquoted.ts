@@ -1,5 +1,12 @@
 import type { Failure } from '../../../schemas/failures.ts'
-import { QUOTED_CHARS_MIN, SEARCHED_BYTES_MAX } from '../../../schemas/inference/inference-limits.ts'
+import { QUOTED_CHARS_MIN } from '../../../schemas/inference/inference-limits.ts'
+import { MIB } from '../../../schemas/limits/limits.ts'
+
+/**
+ * Bytes of a request that is searched for quotations on the loop: in 20 ms, and in some 100 ms if the message
+ * is made of pieces of the request. With a larger request, the provider's message is not shown. Decision.
+ */
+export const SEARCHED_BYTES_MAX = MIB
 
 /** A quotation has a whole piece of this length, wherever it begins. */
 const PIECE_CHARS = QUOTED_CHARS_MIN / 2

@@ -1,10 +1,7 @@
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { VIDEO_CLIP_BYTES_MAX } from '../../../schemas/videos/video-limits.ts'
 import { objectOf } from '../../../schemas/values/members.ts'
-import {
-  VIDEO_INLINE_ANSWER_BYTES_MAX,
-  VIDEO_UNSENT_RETRY_MS,
-} from '../../../schemas/videos/video-provider-limits.ts'
+import { VIDEO_UNSENT_RETRY_MS } from '../../../schemas/videos/video-provider-limits.ts'
 import type { ByteReader } from '../../ports/byte-streams.ts'
 import type {
   LookedUp,
@@ -23,6 +20,10 @@ import { submittedBy } from './submission.ts'
 import { reasonOf, jobError } from './job-errors.ts'
 import { isUpstreamId } from './upstream-ids.ts'
 import { listOf, objectIn, type VideoLink } from './video-link.ts'
+import { MIB } from '../../../schemas/limits/limits.ts'
+
+/** Bytes of an answer by Google, which may contain the clip itself in base64. Decision. */
+export const VIDEO_INLINE_ANSWER_BYTES_MAX = 32 * MIB
 
 type Json = Readonly<Record<string, unknown>>
 

@@ -1,15 +1,16 @@
 import { fail, ok, type Failure, type Outcome } from '../../../schemas/failures.ts'
-import {
-  VIDEO_IMAGES_MAX,
-  VIDEO_IMAGE_BYTES_MAX,
-  VIDEO_IMAGES_MS,
-  VIDEO_UNSENT_RETRY_MS,
-} from '../../../schemas/videos/video-provider-limits.ts'
+import { VIDEO_IMAGES_MS, VIDEO_UNSENT_RETRY_MS } from '../../../schemas/videos/video-provider-limits.ts'
 import type { Egress } from '../../ports/egress/egress.ts'
 import type { Submitted, VideoCallTimes, VideoOrder } from '../../ports/videos/video-providers.ts'
 import { imageTypeOf, type ImageType } from '../../../schemas/values/image-types.ts'
 import { openOutside, readOutside } from '../outside.ts'
 import { jobError } from './job-errors.ts'
+import { MIB } from '../../../schemas/limits/limits.ts'
+
+/** Images of one job that Sluice downloads and sends to the provider. Decision. */
+export const VIDEO_IMAGES_MAX = 10
+/** Bytes of one image of a job. Decision. */
+export const VIDEO_IMAGE_BYTES_MAX = 10 * MIB
 
 export interface Image {
   readonly bytes: Uint8Array

@@ -1,12 +1,19 @@
 import { fail, ok, type Failure, type Outcome } from '../../../schemas/failures.ts'
 import { isProviderKey, providerKeyHost } from '../../../schemas/workspaces/provider-keys.ts'
 import type { Secret } from '../../../schemas/vault/secret.ts'
-import { VIDEO_OWN_KEYS_MAX, VIDEO_OWN_KEY_MS } from '../../../schemas/videos/video-provider-limits.ts'
 import type { Provider } from '../../ports/models/models.ts'
 import type { VideoOrder } from '../../ports/videos/video-providers.ts'
 import type { SecretReleases } from '../../ports/vault/vault.ts'
 import type { Credential } from '../credential.ts'
 import { operatorAccess, plainHeaders, type ExtraHeaders } from '../provider-headers.ts'
+
+/**
+ * Milliseconds that a workspace's released provider key is used before its next release, which is audited
+ * again: a revoked key is not used for longer. Decision.
+ */
+export const VIDEO_OWN_KEY_MS = 30_000
+/** Workspaces' provider keys that one runner holds at once. Decision. */
+export const VIDEO_OWN_KEYS_MAX = 1_000
 
 /** Operation under which the audit log shows the release of a key. */
 const OPERATION = 'video.create'

@@ -1,12 +1,12 @@
-import {
-  VIDEO_LOOKUP_PAGES_MAX,
-  VIDEO_LOOKUP_PAGE_JOBS,
-} from '../../../schemas/videos/video-provider-limits.ts'
+import { VIDEO_LOOKUP_PAGE_JOBS } from '../../../schemas/videos/video-provider-limits.ts'
 import { objectOf } from '../../../schemas/values/members.ts'
 import type { LookedUp, VideoCallTimes, VideoOrder } from '../../ports/videos/video-providers.ts'
 import { jobError } from './job-errors.ts'
 import { isUpstreamId } from './upstream-ids.ts'
 import { listOf, objectIn, type VideoLink } from './video-link.ts'
+
+/** Pages that one search of a provider's list reads. Decision. */
+export const VIDEO_LOOKUP_PAGES_MAX = 50
 
 /** One second of the provider's clock, which has no smaller step. */
 const SECOND_MS = 1_000

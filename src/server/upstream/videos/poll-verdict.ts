@@ -1,15 +1,19 @@
 import type { Outcome } from '../../../schemas/failures.ts'
-import {
-  VIDEO_CREDENTIAL_RETRY_MS,
-  VIDEO_GONE_MS,
-  VIDEO_GONE_WATCHED_MAX,
-} from '../../../schemas/videos/video-provider-limits.ts'
+import { VIDEO_CREDENTIAL_RETRY_MS } from '../../../schemas/videos/video-provider-limits.ts'
 import type { EgressAnswer } from '../../ports/egress/egress.ts'
 import type { Polled } from '../../ports/videos/video-providers.ts'
 import { failureOf } from '../provider-failure.ts'
 import { brokenBy, retryMsOf } from './submission.ts'
 import { jobError } from './job-errors.ts'
 import type { VideoLink } from './video-link.ts'
+
+/**
+ * Milliseconds that a provider may not know a job before the job counts as gone: providers' own stores lag.
+ * Decision.
+ */
+export const VIDEO_GONE_MS = 30_000
+/** Jobs unknown to their providers that are tracked at once. Decision. */
+export const VIDEO_GONE_WATCHED_MAX = 10_000
 
 const NOT_FOUND: ReadonlySet<number> = new Set([404, 410])
 

@@ -1,4 +1,5 @@
-import { VIDEO_UPSTREAM_ID_CHARS_MAX } from '../../../schemas/videos/video-provider-limits.ts'
+/** Characters of a provider's id of a job. Decision. */
+export const VIDEO_UPSTREAM_ID_CHARS_MAX = 512
 
 /** Visible ASCII: the provider's id of a job becomes part of a path, a row and a log line. */
 const ID = /^[\x21-\x7e]+$/

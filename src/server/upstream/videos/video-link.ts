@@ -1,7 +1,6 @@
 import type { Outcome } from '../../../schemas/failures.ts'
 import { objectOf } from '../../../schemas/values/members.ts'
 import {
-  VIDEO_ANSWER_BYTES_MAX,
   VIDEO_DOWNLOAD_BEGIN_MS,
   VIDEO_DOWNLOAD_STALL_MS,
 } from '../../../schemas/videos/video-provider-limits.ts'
@@ -17,6 +16,10 @@ import type { VideoCallTimes } from '../../ports/videos/video-providers.ts'
 import type { CredentialHeader } from '../credential.ts'
 import type { ExtraHeaders } from '../provider-headers.ts'
 import type { RedactedTexts } from '../reason.ts'
+import { MIB } from '../../../schemas/limits/limits.ts'
+
+/** Bytes of a provider's answer about its jobs. Decision. */
+export const VIDEO_ANSWER_BYTES_MAX = MIB
 
 export interface VideoLinkDeps {
   readonly egress: Pick<Egress, 'trusted'>

@@ -1,14 +1,14 @@
 /** How long the lean client keeps idle connections. */
 import type { Socket } from 'node:net'
 import t from 'tap'
+import type { Connection } from '../../../../src/server/egress/http1/connection.ts'
+import { connectInMemory, LeanRig, Recorded } from '../../../support/egress/http-clients.ts'
 import {
   UPSTREAM_IDLE_LOOK_MS,
   UPSTREAM_KEEP_ALIVE_MARGIN_MS,
   UPSTREAM_KEEP_ALIVE_MS_MAX,
-} from '../../../../src/schemas/models/provider-limits.ts'
-import type { Connection } from '../../../../src/server/egress/http1/connection.ts'
-import { connectInMemory, LeanRig, Recorded } from '../../../support/egress/http-clients.ts'
-import { Connections } from '../../../../src/server/egress/two-clients.ts'
+  Connections,
+} from '../../../../src/server/egress/two-clients.ts'
 
 const KEEP_ALIVE_MS = 20_000
 const NOW = 1_000_000

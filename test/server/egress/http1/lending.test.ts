@@ -3,7 +3,6 @@ import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { text as textOf } from 'node:stream/consumers'
 import t from 'tap'
 import { owned } from '../../../../src/schemas/values/lent-bytes.ts'
-import { UPSTREAM_READ_BYTES_MAX } from '../../../../src/schemas/models/provider-limits.ts'
 import type { EgressRequest } from '../../../../src/server/ports/egress/egress.ts'
 import { scanMemory } from '../../../../src/workers/scan-memory.ts'
 import { rigged } from '../../../support/egress/egress-rig.ts'
@@ -17,6 +16,7 @@ import {
 } from '../../../support/embeddings/provider-behaviours.ts'
 import { AUTHORIZATION } from '../../../support/front.ts'
 import { must } from '../../../support/must.ts'
+import { UPSTREAM_READ_BYTES_MAX } from '../../../../src/server/egress/connect.ts'
 
 const TEXT = 'x'.repeat(20_000)
 

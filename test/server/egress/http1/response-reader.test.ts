@@ -1,10 +1,8 @@
 /** What the lean client takes for a response, and what it refuses. RFC 9112. */
 import t from 'tap'
-import {
-  UPSTREAM_CHUNK_EXTENSION_BYTES_MAX,
-  UPSTREAM_HINTS_MAX,
-} from '../../../../src/schemas/models/provider-limits.ts'
 import { LeanRig, readByLean, readByUndici, Recorded } from '../../../support/egress/http-clients.ts'
+import { UPSTREAM_HINTS_MAX } from '../../../../src/server/egress/http1/response-reader.ts'
+import { UPSTREAM_CHUNK_EXTENSION_BYTES_MAX } from '../../../../src/server/egress/http1/response-head.ts'
 
 const OK = 'HTTP/1.1 200 OK\r\n'
 const CHUNKED = `${OK}transfer-encoding: chunked\r\n\r\n`

@@ -4,8 +4,6 @@ import {
   INLINE_ISSUES_BYTES_MAX,
   INLINE_JSON_BYTES_MAX,
   REFUSED_BODY_BYTES_MAX,
-  REFUSED_TINY_CHUNKS_MAX,
-  UNKNOWN_CALLER_BODY_BYTES_MAX,
   TINY_CHUNKS_MAX,
 } from '../../../../src/schemas/limits/limits.ts'
 import { BulkBytes } from '../../../../src/schemas/bodies.ts'
@@ -26,6 +24,10 @@ import {
 } from '../../../support/front.ts'
 import { rawClient, requestText } from '../../../support/wire/raw-http.ts'
 import { pause } from '../../../support/wait.ts'
+import {
+  REFUSED_TINY_CHUNKS_MAX,
+  UNKNOWN_CALLER_BODY_BYTES_MAX,
+} from '../../../../src/server/http/body/refused-body.ts'
 
 const MIB = 1024 * 1024
 const authorized = { authorization: AUTHORIZATION }

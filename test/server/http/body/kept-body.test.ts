@@ -1,11 +1,11 @@
 import t, { type Test } from 'tap'
-import { INLINE_JSON_VALUES_MAX } from '../../../../src/schemas/limits/json-limits.ts'
 import { INFERENCE_BODY_BYTES_MAX } from '../../../../src/schemas/inference/inference-limits.ts'
 import { INLINE_JSON_BYTES_MAX } from '../../../../src/schemas/limits/limits.ts'
 import type { TextRequest } from '../../../../src/schemas/inference/text-request.ts'
 import type { HttpOptions } from '../../../../src/server/http/front.ts'
 import type { Call } from '../../../../src/server/operations/define.ts'
 import { AUTHORIZATION, openFront, operation, patient } from '../../../support/front.ts'
+import { INLINE_JSON_VALUES_MAX } from '../../../../src/workers/json-outline.ts'
 
 const MIB = 1024 * 1024
 const headers = { authorization: AUTHORIZATION, 'content-type': 'application/json' }

@@ -5,10 +5,14 @@ import {
   FILE_BYTES_MAX,
   FILENAME_CHARS_MAX,
   FORM_EXTRA_BYTES_MAX,
+} from '../../../../src/schemas/files/file-limits.ts'
+import {
   FORM_FIELD_BYTES_MAX,
   FORM_FIELDS_MAX,
-} from '../../../../src/schemas/files/file-limits.ts'
-import { boundaryOf, FormUpload, smallestOverhead } from '../../../../src/server/http/body/multipart.ts'
+  boundaryOf,
+  FormUpload,
+  smallestOverhead,
+} from '../../../../src/server/http/body/multipart.ts'
 import type { BodySource } from '../../../../src/server/http/body/body-sink.ts'
 import { AUTHORIZATION, openFront } from '../../../support/front.ts'
 import {

@@ -1,15 +1,17 @@
 /** Bodies in chunks so small or so slow that they would cost more than they bring. */
 import t from 'tap'
 import {
-  BODY_BYTES_PER_S_MIN,
   BODY_PACE_MS,
   BODY_STALL_MS,
-  GATHERED_BYTES_MIN,
   TINY_CHUNK_BYTES,
   TINY_CHUNKS_MAX,
 } from '../../../../src/schemas/limits/limits.ts'
 import type { Failure } from '../../../../src/schemas/failures.ts'
-import { UploadBody } from '../../../../src/server/http/body/upload.ts'
+import {
+  BODY_BYTES_PER_S_MIN,
+  GATHERED_BYTES_MIN,
+  UploadBody,
+} from '../../../../src/server/http/body/upload.ts'
 import { openFront } from '../../../support/front.ts'
 import {
   answerOf,

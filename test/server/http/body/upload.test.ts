@@ -3,11 +3,7 @@ import { once } from 'node:events'
 import t, { type Test } from 'tap'
 import type { Failure } from '../../../../src/schemas/failures.ts'
 import { FILE_BYTES_MAX, UPLOAD_DEADLINE_MS } from '../../../../src/schemas/files/file-limits.ts'
-import {
-  BODY_STALL_MS,
-  DEADLINE_GRACE_MS,
-  GATHERED_BYTES_MIN,
-} from '../../../../src/schemas/limits/limits.ts'
+import { BODY_STALL_MS, DEADLINE_GRACE_MS } from '../../../../src/schemas/limits/limits.ts'
 import type { Timers } from '../../../../src/server/http/timers.ts'
 import type { AnyOperation } from '../../../../src/server/operations/define.ts'
 import type { Upload } from '../../../../src/server/ports/byte-streams.ts'
@@ -31,6 +27,7 @@ import {
 import { movedTimers } from '../../../support/moved-timers.ts'
 import { rawClient, requestText, type RawClient } from '../../../support/wire/raw-http.ts'
 import { still, until } from '../../../support/wait.ts'
+import { GATHERED_BYTES_MIN } from '../../../../src/server/http/body/upload.ts'
 
 /** A front that no slow machine makes stall: its time stands still, unless a test moves it. */
 const openFront = (

@@ -1,7 +1,6 @@
 /** Calls to models of one organization that uses more than its part of a slow loop. Time is that of the test. */
 import t from 'tap'
-import { CALL_HELD_MS_MAX, LOOP_SLOW_MS } from '../../../../src/schemas/limits/share-limits.ts'
-import { LoopBudget } from '../../../../src/server/structures/loop-budget.ts'
+import { CALL_HELD_MS_MAX, LOOP_SLOW_MS, LoopBudget } from '../../../../src/server/structures/loop-budget.ts'
 import { accessTo, KEY, keyRecords, openFront, operation, OTHER_KEY } from '../../../support/front.ts'
 import { until } from '../../../support/wait.ts'
 

@@ -1,7 +1,6 @@
 /** One organization whose calls hold the loop, and another one that calls now and then. */
 import t from 'tap'
-import { SHARED_CALLS_MAX } from '../../../../src/schemas/limits/share-limits.ts'
-import { LoopShare, type LoopClock } from '../../../../src/server/limits/loop-share.ts'
+import { SHARED_CALLS_MAX, LoopShare, type LoopClock } from '../../../../src/server/limits/loop-share.ts'
 import {
   accessTo,
   KEY,

@@ -7,15 +7,15 @@ import { gunzipSync } from 'node:zlib'
 import Type from 'typebox'
 import t, { type Test } from 'tap'
 import { fail } from '../../../../src/schemas/failures.ts'
-import {
-  COMPRESS_WAIT_MS_MAX,
-  COMPRESSED_BYTES_MAX,
-  COMPRESSED_BYTES_MIN,
-} from '../../../../src/schemas/limits/limits.ts'
 import { OPERATIONS } from '../../../../src/server/operations/index.ts'
 import type { ShortJobMore, ShortJobs } from '../../../../src/server/ports/short-jobs.ts'
 import { AUTHORIZATION, openFront, operation, threads } from '../../../support/front.ts'
 import { rawClient, requestText } from '../../../support/wire/raw-http.ts'
+import {
+  COMPRESS_WAIT_MS_MAX,
+  COMPRESSED_BYTES_MAX,
+  COMPRESSED_BYTES_MIN,
+} from '../../../../src/server/http/reply/compressed-reply.ts'
 
 const success = { status: 200, body: Type.Object({}), isList: true } as const
 const listOf = (chars: number) => ({ data: [{ name: 'n'.repeat(chars) }] })

@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import Type from 'typebox'
 import t, { type Test } from 'tap'
 import { ok, type Failure } from '../../../../src/schemas/failures.ts'
-import { KEEPING_UP_BYTES } from '../../../../src/schemas/files/file-limits.ts'
 import type { Content } from '../../../../src/server/ports/byte-streams.ts'
 import { storedFile } from '../../../../src/server/storage/stored-file.ts'
 import { AUTHORIZATION, openFront, operation, type TestFront } from '../../../support/front.ts'
 import { rawClient } from '../../../support/wire/raw-http.ts'
 import { leftOpen, openFolder, openStoredFiles } from '../../../support/files/storage.ts'
 import { pause, until } from '../../../support/wait.ts'
+import { KEEPING_UP_BYTES } from '../../../../src/schemas/files/keeping-up.ts'
 
 const PIECE = 64 * 1024
 const BYTES = Buffer.from(Array.from({ length: 300_000 }, (_, index) => index % 251))

@@ -1,12 +1,8 @@
 import fc from 'fast-check'
 import t from 'tap'
-import {
-  REPLY_BEAT_MS,
-  REPLY_BYTES_PER_S_MIN,
-  REPLY_STALL_MS,
-} from '../../../../src/schemas/limits/limits.ts'
+import { REPLY_BEAT_MS, REPLY_STALL_MS } from '../../../../src/schemas/limits/limits.ts'
 import { lendingBuffer } from '../../../../src/schemas/values/lent-bytes.ts'
-import { PartsWriter } from '../../../../src/server/http/reply/parts-writer.ts'
+import { REPLY_BYTES_PER_S_MIN, PartsWriter } from '../../../../src/server/http/reply/parts-writer.ts'
 import type { WireResponse } from '../../../../src/server/http/reply/wire.ts'
 
 const BODY_BYTES = 64 * 1024 * 1024

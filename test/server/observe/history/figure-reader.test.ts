@@ -1,6 +1,10 @@
 import t, { type Test } from 'tap'
-import { HISTORY_FRONT_LABELS_MAX } from '../../../../src/schemas/operator/history-limits.ts'
-import { COLUMN, DURATIONS_AT, FIRSTS_AT } from '../../../../src/server/observe/history/columns.ts'
+import {
+  HISTORY_FRONT_LABELS_MAX,
+  COLUMN,
+  DURATIONS_AT,
+  FIRSTS_AT,
+} from '../../../../src/server/observe/history/columns.ts'
 import type { FrontFigures } from '../../../../src/server/observe/history/figure-reader.ts'
 import { History } from '../../../../src/server/observe/history/history.ts'
 import { createMetrics, type Metrics } from '../../../../src/server/observe/metrics.ts'

@@ -1,6 +1,5 @@
 import t from 'tap'
 import {
-  HISTORY_CANDIDATES,
   HISTORY_EVENTS_MAX,
   HISTORY_KEYS_MAX,
   HISTORY_LINES_MAX,
@@ -12,7 +11,7 @@ import {
   HISTORY_SECONDS_KEPT,
 } from '../../../../src/schemas/operator/history-limits.ts'
 import { HISTORY_DIMENSIONS, type HistoryData } from '../../../../src/schemas/operator/history.ts'
-import { History, HISTORY_BYTES } from '../../../../src/server/observe/history/history.ts'
+import { HISTORY_CANDIDATES, History, HISTORY_BYTES } from '../../../../src/server/observe/history/history.ts'
 import { askedFor, came } from '../../../support/operator/history.ts'
 import { CALL_BUCKETS } from '../../../../src/server/observe/durations.ts'
 

@@ -2,8 +2,8 @@ import t from 'tap'
 import {
   ASKED_MODEL_ORGANIZATIONS_MAX,
   ASKED_MODELS_MAX,
-} from '../../../../src/schemas/requests/request-limits.ts'
-import { AskedModels } from '../../../../src/server/observe/requests/sampling.ts'
+  AskedModels,
+} from '../../../../src/server/observe/requests/sampling.ts'
 import { settledCall } from '../../../support/requests/settled-call.ts'
 
 const asks = (askedModel: string | undefined, organizationId: string | null = 'o') =>

@@ -1,13 +1,13 @@
 import t from 'tap'
+import { REQUESTS_FILE_BYTES_MAX } from '../../../../src/schemas/requests/request-limits.ts'
+import { batchBytes, batchesOf } from '../../../../src/schemas/requests/request-batch.ts'
+import { FIGURE, FIGURES, FLAG, UNKNOWN } from '../../../../src/schemas/requests/request-record.ts'
 import {
-  REQUESTS_FILE_BYTES_MAX,
   REQUESTS_GATHERED_MAX,
   REQUESTS_REASONS_MAX,
   REQUESTS_TEXT_BYTES_MAX,
-} from '../../../../src/schemas/requests/request-limits.ts'
-import { batchBytes, batchesOf } from '../../../../src/schemas/requests/request-batch.ts'
-import { FIGURE, FIGURES, FLAG, UNKNOWN } from '../../../../src/schemas/requests/request-record.ts'
-import { GatheredCalls } from '../../../../src/server/observe/requests/gathered-calls.ts'
+  GatheredCalls,
+} from '../../../../src/server/observe/requests/gathered-calls.ts'
 import { batchOfCalls, settledCall } from '../../../support/requests/settled-call.ts'
 
 t.test('only known codes of a provider get into a batch: others may be words of a prompt', async (t) => {

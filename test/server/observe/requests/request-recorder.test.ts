@@ -1,14 +1,14 @@
 import t from 'tap'
-import {
-  REQUESTS_FLUSH_MS,
-  REQUESTS_GATHERED_MAX,
-  REQUESTS_GATHERED_SHARE,
-} from '../../../../src/schemas/requests/request-limits.ts'
 import { FIGURE, FIGURES, type RequestBatch } from '../../../../src/schemas/requests/request-record.ts'
 import { keptLog } from '../../../support/log.ts'
 import { settledCall } from '../../../support/requests/settled-call.ts'
 import { until } from '../../../support/wait.ts'
-import { RequestRecorder } from '../../../../src/server/observe/observer.ts'
+import {
+  REQUESTS_FLUSH_MS,
+  REQUESTS_GATHERED_SHARE,
+  RequestRecorder,
+} from '../../../../src/server/observe/observer.ts'
+import { REQUESTS_GATHERED_MAX } from '../../../../src/server/observe/requests/gathered-calls.ts'
 
 const PAID = { notes: { costUsd: 0.001 } }
 

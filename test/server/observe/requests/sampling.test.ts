@@ -1,14 +1,15 @@
 import t from 'tap'
+import { REQUESTS_LAST_WEIGHT } from '../../../../src/schemas/requests/request-limits.ts'
 import {
   REQUESTS_FIRST_WEIGHT,
   REQUESTS_FIRST_WEIGHT_MAX,
   REQUESTS_KEY_KINDS_MAX,
   REQUESTS_KINDS_MAX,
-  REQUESTS_LAST_WEIGHT,
   REQUESTS_ORGANIZATION_KINDS_MAX,
   REQUESTS_WHOLE_MAX,
-} from '../../../../src/schemas/requests/request-limits.ts'
-import { Sampling, type SampledCall } from '../../../../src/server/observe/requests/sampling.ts'
+  Sampling,
+  type SampledCall,
+} from '../../../../src/server/observe/requests/sampling.ts'
 
 const CALL: SampledCall = { organizationId: 'o', keyHash: 'k', failure: 'rate_limited', status: 429 }
 

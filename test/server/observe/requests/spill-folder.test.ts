@@ -1,15 +1,12 @@
 import { chmod, mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { FIGURES } from '../../../../src/schemas/requests/request-record.ts'
 import {
-  REQUESTS_GATHERED_MAX,
   REQUESTS_JOINED_FILES,
   REQUESTS_ORGANIZATION_SPILLED_MAX,
   REQUESTS_SHARED_FILES,
   REQUESTS_SPILL_FILES_MAX,
-} from '../../../../src/schemas/requests/request-limits.ts'
-import { FIGURES } from '../../../../src/schemas/requests/request-record.ts'
-import {
   openSpill,
   openSpillWriter,
   spillFolder,
@@ -17,6 +14,7 @@ import {
 import { batchOfCalls, type EndedCall } from '../../../support/requests/settled-call.ts'
 import { NO_MOUNT, tinyDisk } from '../../../support/files/tiny-disk.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
+import { REQUESTS_GATHERED_MAX } from '../../../../src/server/observe/requests/gathered-calls.ts'
 
 async function openFolder(t: Test): Promise<string> {
   const home = temporaryFolder(t, 'requests')

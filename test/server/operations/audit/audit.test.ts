@@ -1,11 +1,12 @@
 import t, { type Test } from 'tap'
-import { AUDIT_PAGE_DEFAULT, AUDIT_PAGE_MAX } from '../../../../src/schemas/audit/audit-limits.ts'
+import { AUDIT_PAGE_DEFAULT } from '../../../../src/schemas/audit/audit-limits.ts'
 import type { AuditEvent } from '../../../../src/server/ports/audit/audit.ts'
 import { createInternKey } from '../../../support/keys/make-keys.ts'
 import { appendAudit } from '../../../../src/server/store/base/append-audit.ts'
 import { auditEvent, CLI } from '../../../support/audit/audit.ts'
 import { openInternsFront, type InternsFront } from '../../../support/workspaces/interns-front.ts'
 import { must } from '../../../support/must.ts'
+import { AUDIT_PAGE_MAX } from '../../../../src/schemas/audit/audit.ts'
 
 type Page = {
   readonly data: readonly (Readonly<Record<string, unknown>> & { readonly n: number; readonly at: string })[]

@@ -3,7 +3,6 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import t from 'tap'
 import { BODY_STALL_MS } from '../../../../src/schemas/limits/limits.ts'
-import { EGRESS_ANSWER_STALL_MS, EGRESS_BODY_STALL_MS } from '../../../../src/schemas/egress/egress-limits.ts'
 import { fail, ok, type Outcome } from '../../../../src/schemas/failures.ts'
 import type { EgressExchange, EgressExchangeRequest } from '../../../../src/server/ports/egress/egress.ts'
 import type { Ports } from '../../../../src/server/ports/ports.ts'
@@ -12,6 +11,10 @@ import { errorOf, openEgressFront, type EgressFront } from '../../../support/egr
 import { openRawEgress } from '../../../support/egress/raw-egress-front.ts'
 import { gate } from '../../../support/gate.ts'
 import { until } from '../../../support/wait.ts'
+import {
+  EGRESS_ANSWER_STALL_MS,
+  EGRESS_BODY_STALL_MS,
+} from '../../../../src/server/operations/egress/forward-request.ts'
 
 const NOTHING = { calls: 0, timers: 0, bodyBytes: 0 }
 

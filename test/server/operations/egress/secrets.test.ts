@@ -2,12 +2,6 @@
 import type { IncomingMessage } from 'node:http'
 import t, { type Test } from 'tap'
 import {
-  EGRESS_FILLED_BODY_BYTES_MAX,
-  EGRESS_FILLED_HEAD_BYTES_MAX,
-  EGRESS_SECRETS_MAX,
-  EGRESS_SUBSTITUTED_BODY_BYTES_MAX,
-} from '../../../../src/schemas/egress/egress-limits.ts'
-import {
   egressText,
   errorOf,
   openEgressFront,
@@ -16,6 +10,12 @@ import {
 } from '../../../support/egress/egress-front.ts'
 import { INTERN_KEY } from '../../../support/front.ts'
 import { rawClient } from '../../../support/wire/raw-http.ts'
+import {
+  EGRESS_FILLED_BODY_BYTES_MAX,
+  EGRESS_SECRETS_MAX,
+  EGRESS_SUBSTITUTED_BODY_BYTES_MAX,
+} from '../../../../src/server/operations/egress/forward-request.ts'
+import { EGRESS_FILLED_HEAD_BYTES_MAX } from '../../../../src/server/operations/egress/outgoing-head.ts'
 
 const SECRETS = {
   plain: 'v4lue',

@@ -2,13 +2,13 @@
 import { once } from 'node:events'
 import { request, type IncomingMessage } from 'node:http'
 import t from 'tap'
-import { EGRESS_WAITING_BYTES_MAX } from '../../../../src/schemas/egress/egress-limits.ts'
 import { Timers } from '../../../../src/server/http/timers.ts'
 import { openEgressFront, textOf } from '../../../support/egress/egress-front.ts'
 import { openRawEgress } from '../../../support/egress/raw-egress-front.ts'
 import { AUTHORIZATION } from '../../../support/front.ts'
 import { gate } from '../../../support/gate.ts'
 import { still } from '../../../support/wait.ts'
+import { EGRESS_WAITING_BYTES_MAX } from '../../../../src/server/operations/egress/body-flow.ts'
 
 const MIB = 1024 * 1024
 

@@ -1,8 +1,8 @@
 import t from 'tap'
-import { LEXICAL_SLICE_UNITS } from '../../../../src/schemas/embeddings/embedding-limits.ts'
 import { answers, vectorOf } from '../../../support/embeddings/provider-behaviours.ts'
 import { limitsOf, openCountedCalls } from '../../../support/limits/counted-calls.ts'
 import { openEmbeddings, PROVIDER_KEY } from '../../../support/embeddings/embeddings-front.ts'
+import { LEXICAL_SLICE_UNITS } from '../../../../src/workers/slice-texts.ts'
 
 const ONE = { model: 'acme/one', input: 'one two three' }
 

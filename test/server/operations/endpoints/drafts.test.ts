@@ -1,9 +1,5 @@
 import t from 'tap'
-import {
-  BASE_URL_CHARS_MAX,
-  ENDPOINT_TEXT_CHARS_MAX,
-  PRIVATE_ENDPOINTS_MAX,
-} from '../../../../src/schemas/endpoints/endpoint-limits.ts'
+import { PRIVATE_ENDPOINTS_MAX } from '../../../../src/schemas/endpoints/endpoint-limits.ts'
 import { JSON_BODY_BYTES_MAX } from '../../../../src/schemas/limits/limits.ts'
 import { hashOfKey } from '../../../../src/schemas/keys/api-keys.ts'
 import { createOrganization } from '../../../../src/server/store/workspaces/organizations.ts'
@@ -17,6 +13,10 @@ import {
 } from '../../../support/endpoints/endpoints-front.ts'
 import { MANAGEMENT_KEY } from '../../../support/front.ts'
 import { must } from '../../../support/must.ts'
+import {
+  BASE_URL_CHARS_MAX,
+  ENDPOINT_TEXT_CHARS_MAX,
+} from '../../../../src/schemas/endpoints/private-endpoints.ts'
 
 const pathsOf = ({ body }: Answer): unknown =>
   (body.error?.metadata['issues'] as { path: string }[] | undefined)?.map(({ path }) => path)

@@ -1,9 +1,9 @@
 import t, { type Test } from 'tap'
-import { FILE_IDS_MAX } from '../../../../src/schemas/files/file-limits.ts'
 import { storedFile } from '../../../support/files/files.ts'
 import { openFilesFront, type FilesFront } from '../../../support/files/files-front.ts'
 import { INTERN_KEY, MANAGEMENT_KEY } from '../../../support/front.ts'
 import { failing } from '../../../support/files/transfers.ts'
+import { FILE_IDS_MAX } from '../../../../src/schemas/files/files.ts'
 
 const ANTHROPIC = { 'anthropic-version': '2023-06-01', 'x-stainless-lang': 'js' }
 const UNKNOWN = '/files/file_019a5b0c4e21b1c2d3e4f5a6b7c8d9e0'

@@ -1,10 +1,10 @@
 /** Chat as clients of other vendors call it; one of them validates every answer and every event. */
 import OpenAI from 'openai'
 import t from 'tap'
-import { ECHO_TOKENS_MAX } from '../../../../src/schemas/inference/inference-limits.ts'
 import { openChat } from '../../../support/inference/chat-front.ts'
 import { KEY } from '../../../support/front.ts'
 import { openRouterClient } from '../../../support/wire/foreign-clients.ts'
+import { ECHO_TOKENS_MAX } from '../../../../src/workers/echo.ts'
 
 const model = 'sluice/echo-1'
 const messages = [{ role: 'user' as const, content: 'Hello there, you' }]

@@ -5,10 +5,7 @@ import t from 'tap'
 import { Compile } from 'typebox/compile'
 import { ATTEMPTS_MAX } from '../../../../src/schemas/inference/inference-limits.ts'
 import { ChatAnswer, ChatChunk } from '../../../../src/schemas/inference/chat.ts'
-import {
-  STREAM_HOLD_MS_DEFAULT,
-  STREAM_HOLD_MS_MAX,
-} from '../../../../src/schemas/inference/stream-limits.ts'
+import { STREAM_HOLD_MS_DEFAULT } from '../../../../src/schemas/inference/stream-limits.ts'
 import { NO_CALL_LIMITS } from '../../../../src/schemas/limits/model-calls.ts'
 import { readFrom } from '../../../../src/server/config.ts'
 import { eventsOf } from '../../../support/inference/chat-front.ts'
@@ -29,6 +26,7 @@ import { Steps, streams } from '../../../support/inference/fake-stream.ts'
 import { until } from '../../../support/wait.ts'
 import { keptSpend } from '../../../support/money/free-spend.ts'
 import { present } from '../../../support/must.ts'
+import { STREAM_HOLD_MS_MAX } from '../../../../src/schemas/operator/settings.ts'
 
 const hello = { model: 'acme/chat', messages: [{ role: 'user', content: 'Hello there' }] }
 const isAnswer = Compile(ChatAnswer)

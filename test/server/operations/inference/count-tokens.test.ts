@@ -1,5 +1,5 @@
 import t from 'tap'
-import { COUNT_BYTES_MAX, COUNT_DEADLINE_MS } from '../../../../src/schemas/inference/inference-limits.ts'
+import { COUNT_DEADLINE_MS } from '../../../../src/schemas/inference/inference-limits.ts'
 import { countTokens } from '../../../../src/server/operations/inference/count-tokens.ts'
 import { PROVIDER_KEY } from '../../../support/inference/chat-provider-front.ts'
 import { fail } from '../../../../src/schemas/failures.ts'
@@ -9,6 +9,7 @@ import { streams } from '../../../support/inference/fake-stream.ts'
 import { openMessagesProvider } from '../../../support/inference/messages-front.ts'
 import { keptSpend } from '../../../support/money/free-spend.ts'
 import { present } from '../../../support/must.ts'
+import { COUNT_BYTES_MAX } from '../../../../src/server/inference/send.ts'
 
 const hello = { model: 'acme/chat', messages: [{ role: 'user', content: 'Hello there' }], system: 'é' }
 const BELOW = '/count_tokens'

@@ -6,12 +6,8 @@ import { eventsOf, openChat, type Chunk } from '../../../support/inference/chat-
 import {
   ASKED_MAX,
   CHOICES_MAX,
-  ECHO_CALLS_MAX,
-  ECHO_ORGANIZATION_CALLS_MAX,
   ECHO_SLOW_MS,
-  ECHO_TOKENS_MAX,
   ECHO_UNITS_MAX,
-  FUNCTION_NAME_CHARS_MAX,
   INFERENCE_BODY_BYTES_MAX,
   MESSAGES_MAX,
   STOPS_MAX,
@@ -20,6 +16,12 @@ import {
 import { LocalCalls } from '../../../../src/server/upstream/local-calls.ts'
 import { AUTHORIZATION, MANAGEMENT_KEY } from '../../../support/front.ts'
 import { rawClient, requestText } from '../../../support/wire/raw-http.ts'
+import {
+  ECHO_CALLS_MAX,
+  ECHO_ORGANIZATION_CALLS_MAX,
+} from '../../../../src/server/upstream/inference/echo.ts'
+import { FUNCTION_NAME_CHARS_MAX } from '../../../../src/schemas/inference/text-members.ts'
+import { ECHO_TOKENS_MAX } from '../../../../src/workers/echo.ts'
 
 const hello = { model: 'sluice/echo-1', messages: [{ role: 'user', content: 'Hello there, you' }] }
 const isAnswer = Compile(ChatAnswer)

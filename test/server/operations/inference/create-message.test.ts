@@ -1,16 +1,13 @@
 import t from 'tap'
 import { Compile } from 'typebox/compile'
 import { messageError } from '../../../../src/schemas/inference/message-errors.ts'
-import {
-  ASKED_MAX,
-  INFERENCE_BODY_BYTES_MAX,
-  PASSED_HEADER_CHARS_MAX,
-} from '../../../../src/schemas/inference/inference-limits.ts'
+import { ASKED_MAX, INFERENCE_BODY_BYTES_MAX } from '../../../../src/schemas/inference/inference-limits.ts'
 import { MessageAnswer, MessageEvent } from '../../../../src/schemas/inference/messages.ts'
 import { AUTHORIZATION, MANAGEMENT_KEY } from '../../../support/front.ts'
 import { openChat, type ChatFrontOptions } from '../../../support/inference/chat-front.ts'
 import { messageDataOf } from '../../../support/inference/message-events.ts'
 import type { Teardown } from '../../../support/teardown.ts'
+import { PASSED_HEADER_CHARS_MAX } from '../../../../src/server/operations/inference/create-message.ts'
 
 const hello = {
   model: 'sluice/echo-1',

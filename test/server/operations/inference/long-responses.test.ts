@@ -1,10 +1,7 @@
 /** Long responses of models of another form: how much is kept of them, and the cost of writing them. */
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
-import {
-  RESPONSE_ITEM_BYTES,
-  RESPONSE_KEPT_BYTES_MAX,
-} from '../../../../src/schemas/inference/stream-limits.ts'
+import { RESPONSE_KEPT_BYTES_MAX } from '../../../../src/schemas/inference/stream-limits.ts'
 import { BYTES_PER_TOKEN } from '../../../../src/schemas/inference/token-limits.ts'
 import { MIB } from '../../../../src/schemas/limits/limits.ts'
 import { MessagesParts } from '../../../../src/dialects/messages/parts.ts'
@@ -18,7 +15,7 @@ import { FAILURE_OF } from '../../../support/inference/provider-chunks.ts'
 import { streamOfParts, wholeOfParts } from '../../../support/inference/written-answers.ts'
 import { keptSpend } from '../../../support/money/free-spend.ts'
 import type { WrittenPart } from '../../../../src/dialects/parts.ts'
-import { KeptParts } from '../../../../src/dialects/passed-parts.ts'
+import { RESPONSE_ITEM_BYTES, KeptParts } from '../../../../src/dialects/passed-parts.ts'
 import { JsonWriter, PreparedJson } from '../../../../src/dialects/responses/answer-items.ts'
 
 /** 64 KiB in UTF-8, with characters that JSON escapes. */

@@ -6,7 +6,6 @@ import t from 'tap'
 import { Compile } from 'typebox/compile'
 import { INLINE_JSON_BYTES_MAX } from '../../../../src/schemas/limits/limits.ts'
 import { MessageAnswer, MessageEvent } from '../../../../src/schemas/inference/messages.ts'
-import { REPORTED_SEARCHES_MAX } from '../../../../src/schemas/inference/token-limits.ts'
 import { PROVIDER_KEY } from '../../../support/inference/chat-provider-front.ts'
 import { bodyOf, PROMPT_TOKENS } from '../../../support/inference/fake-chat.ts'
 import { answersMessages, strictMessages } from '../../../support/inference/fake-messages.ts'
@@ -14,6 +13,7 @@ import { eventsOf, openMessagesProvider, statedBy } from '../../../support/infer
 import { boundedSpend, keptSpend } from '../../../support/money/free-spend.ts'
 import { NO_LIMITS } from '../../../support/money/key-money.ts'
 import { present } from '../../../support/must.ts'
+import { REPORTED_SEARCHES_MAX } from '../../../../src/dialects/usage.ts'
 
 const hello = { model: 'acme/chat', max_tokens: 50, messages: [{ role: 'user', content: 'Hello there' }] }
 const isAnswer = Compile(MessageAnswer)

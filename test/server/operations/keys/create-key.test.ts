@@ -1,10 +1,6 @@
 import t from 'tap'
 import { hashOfKey, KEY_PREFIXES } from '../../../../src/schemas/keys/api-keys.ts'
-import {
-  ALLOWED_MODEL_CHARS_MAX,
-  ALLOWED_MODELS_MAX,
-  KEY_USER_CHARS_MAX,
-} from '../../../../src/schemas/keys/key-limits.ts'
+import { ALLOWED_MODELS_MAX } from '../../../../src/schemas/keys/key-limits.ts'
 import { REPORTED_TOKENS_MAX } from '../../../../src/schemas/inference/token-limits.ts'
 import { NO_CALL_LIMITS } from '../../../../src/schemas/limits/model-calls.ts'
 import {
@@ -15,6 +11,7 @@ import {
 import { NAME_CHARS_MAX } from '../../../../src/schemas/workspaces/workspace-limits.ts'
 import { USD_MAX } from '../../../../src/schemas/money/money-limits.ts'
 import { openKeysFront } from '../../../support/keys/keys-front.ts'
+import { ALLOWED_MODEL_CHARS_MAX, KEY_USER_CHARS_MAX } from '../../../../src/schemas/keys/keys.ts'
 
 /** For tests that look at their own keys alone. */
 const shared = await openKeysFront(t)

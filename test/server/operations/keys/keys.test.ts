@@ -1,11 +1,12 @@
 import t from 'tap'
-import { KEYS_OFFSET_MAX, KEYS_PAGE } from '../../../../src/schemas/keys/key-limits.ts'
 import { insertKey } from '../../../../src/server/store/keys/api-keys.ts'
 import { createInternKey } from '../../../support/keys/make-keys.ts'
+import { KEYS_PAGE } from '../../../../src/schemas/keys/key-limits.ts'
 import { auditOf, CLI } from '../../../support/audit/audit.ts'
 import { openKeysFront } from '../../../support/keys/keys-front.ts'
 import { must } from '../../../support/must.ts'
 import { plantUsage, turnTo } from '../../../support/keys/key-usage.ts'
+import { KEYS_OFFSET_MAX } from '../../../../src/schemas/keys/keys.ts'
 
 /** For tests that look at their own keys alone. */
 const shared = await openKeysFront(t)

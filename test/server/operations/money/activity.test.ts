@@ -2,9 +2,7 @@ import t from 'tap'
 import {
   ACTIVITY_DAYS_DEFAULT,
   ACTIVITY_DAYS_MAX,
-  ACTIVITY_OFFSET_MAX,
   ACTIVITY_PAGE_DEFAULT,
-  ACTIVITY_PAGE_MAX,
 } from '../../../../src/schemas/money/money-limits.ts'
 import { sumActivity } from '../../../../src/server/store/money/activity.ts'
 import { createInternKey } from '../../../support/keys/make-keys.ts'
@@ -13,6 +11,7 @@ import { turnTo } from '../../../support/money/accounts.ts'
 import { CLI } from '../../../support/audit/audit.ts'
 import { openInternsFront, type InternsFront } from '../../../support/workspaces/interns-front.ts'
 import { must } from '../../../support/must.ts'
+import { ACTIVITY_OFFSET_MAX, ACTIVITY_PAGE_MAX } from '../../../../src/schemas/money/activity.ts'
 
 const [KEY_A, KEY_B] = ['a'.repeat(64), 'b'.repeat(64)]
 const TODAY = '2024-03-01'

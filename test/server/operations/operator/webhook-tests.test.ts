@@ -6,7 +6,6 @@ import { Secret } from '../../../../src/schemas/vault/secret.ts'
 import {
   WEBHOOK_EVENTS_BACK_S_MAX,
   WEBHOOK_EVENTS_PAGE_MAX,
-  WEBHOOK_EVENTS_SETTLE_MS,
   WEBHOOK_HOST_CALLS_MAX,
 } from '../../../../src/schemas/webhooks/webhook-limits.ts'
 import { openEgress } from '../../../../src/server/egress/egress.ts'
@@ -25,6 +24,7 @@ import { startReceiver, type Receiver } from '../../../support/webhooks/webhook-
 import { verifiesAsB5, verifiesAsStandard } from '../../../support/webhooks/webhook-verifiers.ts'
 import { delivery, outboxed } from '../../../support/webhooks/webhooks.ts'
 import { openInternsFront, type InternsFront } from '../../../support/workspaces/interns-front.ts'
+import { WEBHOOK_EVENTS_SETTLE_MS } from '../../../../src/server/store/webhooks/ended-events.ts'
 
 t.setTimeout(600_000)
 

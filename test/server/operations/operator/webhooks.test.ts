@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
 import t, { type Test } from 'tap'
-import { ADMIN_REPLAYED_MAX } from '../../../../src/schemas/operator/admin-limits.ts'
 import type { DeliveryResult } from '../../../../src/server/ports/webhooks/webhooks.ts'
 import { openDeliveries } from '../../../../src/server/store/webhooks/deliveries.ts'
 import { listedBy, type ListedIds } from '../../../support/operator/admin-jobs.ts'
@@ -8,6 +7,7 @@ import { auditOf } from '../../../support/audit/audit.ts'
 import { openInternsFront, type InternsFront } from '../../../support/workspaces/interns-front.ts'
 import { present } from '../../../support/must.ts'
 import { delivery, outboxed, input } from '../../../support/webhooks/webhooks.ts'
+import { ADMIN_REPLAYED_MAX } from '../../../../src/server/operations/operator/replay-dead-webhooks.ts'
 
 const FAILED: DeliveryResult = { kind: 'failed', status: 500, reason: 'status', retryAfterMs: null }
 

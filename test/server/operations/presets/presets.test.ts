@@ -1,10 +1,6 @@
 import t from 'tap'
 import { LIST_PAGE_BYTES_MAX, LOCK_WAIT_MS_MAX } from '../../../../src/schemas/limits/limits.ts'
-import {
-  PRESETS_OFFSET_MAX,
-  PRESETS_PAGE_DEFAULT,
-  PRESETS_PAGE_MAX,
-} from '../../../../src/schemas/presets/preset-limits.ts'
+import { PRESETS_PAGE_DEFAULT, PRESETS_PAGE_MAX } from '../../../../src/schemas/presets/preset-limits.ts'
 import { OPERATIONS } from '../../../../src/server/operations/index.ts'
 import { createInternKey } from '../../../support/keys/make-keys.ts'
 import { auditOf } from '../../../support/audit/audit.ts'
@@ -12,6 +8,7 @@ import { must } from '../../../support/must.ts'
 import { openPresetsFront } from '../../../support/presets/presets-front.ts'
 import { heldUntil } from '../../../support/stores/lock-waiters.ts'
 import type { Answered } from '../../../support/workspaces/interns-front.ts'
+import { PRESETS_OFFSET_MAX } from '../../../../src/schemas/presets/presets.ts'
 
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 

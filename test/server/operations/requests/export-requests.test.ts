@@ -3,9 +3,8 @@ import { fail, ok } from '../../../../src/schemas/failures.ts'
 import {
   REQUESTS_EXPORT_MAX,
   REQUESTS_EXPORT_MS_MAX,
-  REQUESTS_EXPORT_PAGE,
 } from '../../../../src/schemas/requests/request-limits.ts'
-import { exportOf } from '../../../../src/server/operations/requests/list-requests.ts'
+import { REQUESTS_EXPORT_PAGE, exportOf } from '../../../../src/server/operations/requests/list-requests.ts'
 import type { LoggedRequest, RequestLog } from '../../../../src/server/ports/requests/request-log.ts'
 import { findRequests } from '../../../../src/server/store/requests/request-search.ts'
 import { insertRequests } from '../../../../src/server/store/requests/request-rows.ts'

@@ -2,12 +2,15 @@ import t, { type Test } from 'tap'
 import type { Static } from 'typebox'
 import {
   ASKED_MODELS_COMPARED_MAX,
-  REQUESTS_KEY_PREFIX_MIN,
   REQUESTS_LOOKED_MAX,
   REQUESTS_PAGE_DEFAULT,
   REQUESTS_PAGE_MAX,
 } from '../../../../src/schemas/requests/request-limits.ts'
-import type { RequestListAnswer, RequestShape } from '../../../../src/schemas/requests/requests.ts'
+import {
+  REQUESTS_KEY_PREFIX_MIN,
+  type RequestListAnswer,
+  type RequestShape,
+} from '../../../../src/schemas/requests/requests.ts'
 import type { RequestLog } from '../../../../src/server/ports/requests/request-log.ts'
 import { insertRequests } from '../../../../src/server/store/requests/request-rows.ts'
 import { FAILURE_CAUSES } from '../../../../src/schemas/failure-causes.ts'

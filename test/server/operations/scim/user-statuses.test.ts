@@ -1,14 +1,14 @@
 import t from 'tap'
 import {
-  SCIM_ATTRIBUTES_BYTES_MAX,
   SCIM_NAME_CHARS_MAX,
   SCIM_RESULTS_DEFAULT,
   SCIM_RESULTS_MAX,
-  SCIM_USER_BODY_BYTES_MAX,
   SCIM_VALUES_MAX,
 } from '../../../../src/schemas/scim/scim-resource-limits.ts'
 import { plantUsers } from '../../../support/scim/directory.ts'
 import { openScimFront } from '../../../support/scim/scim-front.ts'
+import { SCIM_ATTRIBUTES_BYTES_MAX } from '../../../../src/server/operations/scim/user-input.ts'
+import { SCIM_USER_BODY_BYTES_MAX } from '../../../../src/schemas/bodies.ts'
 
 const NOBODY = '/Users/019a5b0c-4e21-7b1c-92d3-e4f5a6b7c8d9'
 

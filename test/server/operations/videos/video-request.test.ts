@@ -4,17 +4,21 @@ import { issuesOf } from '../../../../src/schemas/issues.ts'
 import { CALLBACK_URL_CHARS_MAX } from '../../../../src/schemas/workspaces/workspace-limits.ts'
 import { ISSUES_MAX } from '../../../../src/schemas/limits/limits.ts'
 import {
-  VIDEO_DATA_URL_CHARS_MAX,
   VIDEO_FRAMES_MAX,
-  VIDEO_PASSTHROUGH_BYTES_MAX,
   VIDEO_PROMPT_CHARS_MAX,
-  VIDEO_REFERENCES_MAX,
   VIDEO_URL_CHARS_MAX,
-  VIDEO_USER_CHARS_MAX,
 } from '../../../../src/schemas/videos/video-limits.ts'
 import { VIDEO_SECONDS_MAX } from '../../../../src/schemas/videos/video-model-limits.ts'
-import { VideoBody } from '../../../../src/schemas/videos/videos.ts'
-import { videoRequestOf } from '../../../../src/server/operations/videos/video-request.ts'
+import {
+  VIDEO_DATA_URL_CHARS_MAX,
+  VIDEO_REFERENCES_MAX,
+  VIDEO_USER_CHARS_MAX,
+  VideoBody,
+} from '../../../../src/schemas/videos/videos.ts'
+import {
+  VIDEO_PASSTHROUGH_BYTES_MAX,
+  videoRequestOf,
+} from '../../../../src/server/operations/videos/video-request.ts'
 import type { VideoFacts } from '../../../../src/server/ports/models/models.ts'
 import type { VideoRequest } from '../../../../src/server/ports/videos/videos.ts'
 import { must } from '../../../support/must.ts'

@@ -1,13 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
 import { ISSUES_MAX } from '../../../../src/schemas/limits/limits.ts'
-import {
-  MEMBERS_AT_ONCE_MAX,
-  USER_REFERENCE_CHARS_MAX,
-} from '../../../../src/schemas/workspaces/workspace-limits.ts'
 import { auditOf } from '../../../support/audit/audit.ts'
 import { openScimFront } from '../../../support/scim/scim-front.ts'
 import { anyOpenRouterClient } from '../../../support/wire/foreign-clients.ts'
+import { MEMBERS_AT_ONCE_MAX, USER_REFERENCE_CHARS_MAX } from '../../../../src/schemas/workspaces/members.ts'
 
 /** Shared: every test has users and workspaces of its own. */
 const front = await openScimFront(t)

@@ -3,8 +3,6 @@ import { NO_CALL_LIMITS } from '../../../../src/schemas/limits/model-calls.ts'
 import {
   CALLBACK_URL_CHARS_MAX,
   DESCRIPTION_CHARS_MAX,
-  KEPT_LIST_MAX,
-  KEPT_TEXT_CHARS_MAX,
   NAME_CHARS_MAX,
   SLUG_CHARS_MAX,
   WORKSPACES_OFFSET_MAX,
@@ -18,6 +16,7 @@ import { createWorkspace } from '../../../../src/server/store/workspaces/workspa
 import { auditOf, CLI } from '../../../support/audit/audit.ts'
 import { openInternsFront } from '../../../support/workspaces/interns-front.ts'
 import { must } from '../../../support/must.ts'
+import { KEPT_LIST_MAX, KEPT_TEXT_CHARS_MAX } from '../../../../src/schemas/workspaces/workspaces.ts'
 
 const NOBODY = '019a5b0c-4e21-7b1c-8d3e-4f5a6b7c8d9e'
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/

@@ -1,16 +1,16 @@
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
-import {
-  GRANTED_AT_ONCE,
-  SYNC_LEASE_MS,
-  SYNC_POLL_MS,
-  SYNC_RETRY_MS,
-} from '../../../../src/schemas/scim/mapping-limits.ts'
+import { GRANTED_AT_ONCE } from '../../../../src/schemas/scim/mapping-limits.ts'
 import { ok } from '../../../../src/schemas/failures.ts'
 import type { SyncJob } from '../../../../src/server/ports/scim/directory.ts'
 import type { SyncWork } from '../../../../src/server/ports/scim/sync-work.ts'
-import { startSyncs } from '../../../../src/server/runner/scim/syncs.ts'
+import {
+  SYNC_LEASE_MS,
+  SYNC_POLL_MS,
+  SYNC_RETRY_MS,
+  startSyncs,
+} from '../../../../src/server/runner/scim/syncs.ts'
 import { openGroupMappings } from '../../../../src/server/store/scim/mappings.ts'
 import { openSyncWork } from '../../../../src/server/store/scim/sync-work.ts'
 import { createOrganization } from '../../../../src/server/store/workspaces/organizations.ts'

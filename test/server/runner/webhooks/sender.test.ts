@@ -3,12 +3,14 @@ import {
   WEBHOOK_ATTEMPT_MS_MAX,
   WEBHOOK_CALLS_MAX,
   WEBHOOK_HOST_CALLS_MAX,
-  WEBHOOK_LEASE_MS,
-  WEBHOOK_SWEEP_MS,
   WEBHOOK_WORKSPACE_CALLS_MAX,
 } from '../../../../src/schemas/webhooks/webhook-limits.ts'
 import { openDeliveries } from '../../../../src/server/store/webhooks/deliveries.ts'
-import { WEBHOOK_TIMING } from '../../../../src/server/runner/webhooks/sender.ts'
+import {
+  WEBHOOK_LEASE_MS,
+  WEBHOOK_SWEEP_MS,
+  WEBHOOK_TIMING,
+} from '../../../../src/server/runner/webhooks/sender.ts'
 import type { Deliveries, DeliveryInput } from '../../../../src/server/ports/webhooks/webhooks.ts'
 import { CLI } from '../../../support/audit/audit.ts'
 import { must, present } from '../../../support/must.ts'

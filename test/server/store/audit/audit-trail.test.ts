@@ -4,8 +4,8 @@ import {
   AUDIT_FLUSH_MS,
   AUDIT_RETRY_MS,
   AUDIT_WAITING_MAX,
-} from '../../../../src/schemas/audit/audit-limits.ts'
-import { openAuditTrail } from '../../../../src/server/store/audit/audit-trail.ts'
+  openAuditTrail,
+} from '../../../../src/server/store/audit/audit-trail.ts'
 import { verifyAudit } from '../../../../src/server/store/audit/audit-log.ts'
 import { findAudit } from '../../../../src/server/store/audit/audit-search.ts'
 import { openStore } from '../../../../src/server/store/base/open.ts'

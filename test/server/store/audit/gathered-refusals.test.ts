@@ -1,14 +1,16 @@
 import t, { type Test } from 'tap'
-import {
-  REFUSALS_DISTINCT_MAX,
-  REFUSALS_GATHERED_MAX,
-  REFUSALS_GATHERED_MS,
-  REFUSALS_ORGANIZATION_DISTINCT_MAX,
-} from '../../../../src/schemas/audit/audit-limits.ts'
+import { REFUSALS_GATHERED_MS } from '../../../../src/schemas/audit/audit-limits.ts'
 import type { AuditEvent } from '../../../../src/server/ports/audit/audit.ts'
 import { verifyAudit } from '../../../../src/server/store/audit/audit-log.ts'
 import { findAudit } from '../../../../src/server/store/audit/audit-search.ts'
-import { GatheredRefusals, openAuditTrail, SEVERAL } from '../../../../src/server/store/audit/audit-trail.ts'
+import {
+  REFUSALS_DISTINCT_MAX,
+  REFUSALS_GATHERED_MAX,
+  REFUSALS_ORGANIZATION_DISTINCT_MAX,
+  GatheredRefusals,
+  openAuditTrail,
+  SEVERAL,
+} from '../../../../src/server/store/audit/audit-trail.ts'
 import { createOrganization } from '../../../../src/server/store/workspaces/organizations.ts'
 import { auditEvent } from '../../../support/audit/audit.ts'
 import { keptLog } from '../../../support/log.ts'

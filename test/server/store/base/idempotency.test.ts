@@ -1,14 +1,11 @@
 import t from 'tap'
 import type { Outcome } from '../../../../src/schemas/failures.ts'
 import type { Repeatable } from '../../../../src/schemas/idempotency.ts'
-import {
-  KEPT_ANSWER_BYTES_MAX,
-  TURN_LEASE_MS,
-  TURN_RENEW_MS,
-  WAITING_REPEATS_MAX,
-} from '../../../../src/schemas/limits/idempotency-limits.ts'
+import { KEPT_ANSWER_BYTES_MAX } from '../../../../src/schemas/limits/idempotency-limits.ts'
 import type { IdempotencyClaim, ClaimOrAnswer } from '../../../../src/server/ports/idempotency.ts'
 import {
+  TURN_LEASE_MS,
+  TURN_RENEW_MS,
   keepAnswer,
   openIdempotency,
   type IdempotencyOptions,
@@ -23,6 +20,7 @@ import {
 } from '../../../../src/server/store/lifecycle/retention/aged-rows.ts'
 import { must } from '../../../support/must.ts'
 import { runStep } from '../../../support/operator/retention.ts'
+import { WAITING_REPEATS_MAX } from '../../../../src/server/store/base/waiters.ts'
 
 const KEY: Repeatable = { key: 'once', apiKeyHash: 'a'.repeat(64), requestDigest: 'POST /things' }
 const ANSWER = { bodySha256: 'b'.repeat(64), json: '{"id":"thing_1"}' }

@@ -2,8 +2,8 @@ import t from 'tap'
 import {
   WAITING_UPLOADS_MAX,
   WAITING_WORKSPACE_UPLOADS_MAX,
-} from '../../../../src/schemas/limits/idempotency-limits.ts'
-import { Waiters } from '../../../../src/server/store/base/waiters.ts'
+  Waiters,
+} from '../../../../src/server/store/base/waiters.ts'
 
 t.test(
   'a front bounds the waiting uploads of all workspaces, and one that leaves makes room once',

@@ -3,10 +3,10 @@ import { COUNTED_BYTES_MIN } from '../../../../src/schemas/files/file-limits.ts'
 import type { Begun } from '../../../../src/server/ports/files/files.ts'
 import type { Outcome } from '../../../../src/schemas/failures.ts'
 import type { Repeatable } from '../../../../src/schemas/idempotency.ts'
-import { WAITING_REPEATS_MAX } from '../../../../src/schemas/limits/idempotency-limits.ts'
 import { openFileSweep } from '../../../../src/server/store/files/file-sweep.ts'
 import { FACTS, openFileStand, untilBusy, type FileStand } from '../../../support/files/files.ts'
 import { must } from '../../../support/must.ts'
+import { WAITING_REPEATS_MAX } from '../../../../src/server/store/base/waiters.ts'
 
 const KEY: Repeatable = { key: 'once', apiKeyHash: 'a'.repeat(64), requestDigest: 'POST /files' }
 

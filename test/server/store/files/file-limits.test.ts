@@ -1,10 +1,7 @@
 import t from 'tap'
 import {
-  CONTAINER_RECOUNT_MS,
   CONTAINER_USE_MS,
-  CONTAINER_WAIT_MS_MAX,
   QUOTA_STEP_BYTES,
-  QUOTA_WAIT_MS_MAX,
   STORAGE_QUOTA_BYTES_DEFAULT,
   UPLOAD_LEASE_MS,
   UPLOAD_RENEW_MS,
@@ -16,9 +13,14 @@ import {
 import { openContainerSizes } from '../../../../src/server/store/containers/container-sizes.ts'
 import { openContainerUses } from '../../../../src/server/store/containers/container-uses.ts'
 import { openFileSweep } from '../../../../src/server/store/files/file-sweep.ts'
-import { openFiles } from '../../../../src/server/store/files/files.ts'
+import {
+  CONTAINER_WAIT_MS_MAX,
+  QUOTA_WAIT_MS_MAX,
+  openFiles,
+} from '../../../../src/server/store/files/files.ts'
 import { begun, FACTS, openFileStand } from '../../../support/files/files.ts'
 import { must, present } from '../../../support/must.ts'
+import { CONTAINER_RECOUNT_MS } from '../../../../src/server/runner/sweep.ts'
 
 /** Returns these times, one for each call. */
 function clock(...times: number[]): { readonly now: () => number; readonly left: readonly number[] } {

@@ -1,7 +1,6 @@
 import t from 'tap'
 import { CallEnded } from '../../../../src/schemas/values/call-ended.ts'
 import { COUNTED_BYTES_MIN, QUOTA_STEP_BYTES } from '../../../../src/schemas/files/file-limits.ts'
-import { WAITING_WORKSPACE_UPLOADS_MAX } from '../../../../src/schemas/limits/idempotency-limits.ts'
 import { abandonFiles } from '../../../../src/server/store/files/file-quota.ts'
 import { openFileSweep } from '../../../../src/server/store/files/file-sweep.ts'
 import { insertWorkspace } from '../../../../src/server/store/workspaces/workspaces.ts'
@@ -9,6 +8,7 @@ import { begun, FACTS, openFileStand, storedFile, untilBusy } from '../../../sup
 import { must, present } from '../../../support/must.ts'
 import { pause } from '../../../support/wait.ts'
 import { untilWaiting } from '../../../support/stores/lock-waiters.ts'
+import { WAITING_WORKSPACE_UPLOADS_MAX } from '../../../../src/server/store/base/waiters.ts'
 
 const MIB = 1 << 20
 

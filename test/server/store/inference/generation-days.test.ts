@@ -1,6 +1,5 @@
 import t, { type Test } from 'tap'
 import { GENERATION_DAYS_DEFAULT } from '../../../../src/schemas/inference/generation-limits.ts'
-import { KEPT_DAYS_MAX } from '../../../../src/schemas/operator/retention-limits.ts'
 import { readFrom } from '../../../../src/server/config.ts'
 import { openRetentionLeases } from '../../../../src/server/store/base/retention-lease.ts'
 import type { Store } from '../../../../src/server/store/base/open.ts'
@@ -14,6 +13,7 @@ import { SILENT } from '../../../support/log.ts'
 import { turnTo } from '../../../support/money/accounts.ts'
 import { present } from '../../../support/must.ts'
 import { openTestStore } from '../../../support/stores/postgres.ts'
+import { KEPT_DAYS_MAX } from '../../../../src/schemas/operator/settings.ts'
 
 const TODAY = '2024-03-31'
 

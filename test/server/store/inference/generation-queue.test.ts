@@ -1,10 +1,10 @@
 import t from 'tap'
+import { generation, ORGANIZATION, OTHER_ORGANIZATION } from '../../../support/inference/generations.ts'
 import {
   GENERATIONS_ORGANIZATION_WAITING_MAX,
   GENERATIONS_WAITING_MAX,
-} from '../../../../src/schemas/inference/generation-limits.ts'
-import { generation, ORGANIZATION, OTHER_ORGANIZATION } from '../../../support/inference/generations.ts'
-import { GenerationQueue } from '../../../../src/server/store/inference/generations.ts'
+  GenerationQueue,
+} from '../../../../src/server/store/inference/generations.ts'
 
 const ofOne = generation()
 const ofOther = generation({ organizationId: OTHER_ORGANIZATION, workspaceId: OTHER_ORGANIZATION })

@@ -1,11 +1,5 @@
 import t, { type Test } from 'tap'
-import {
-  GENERATIONS_BATCH_ROWS,
-  GENERATIONS_FLUSH_MS,
-  GENERATIONS_ORGANIZATION_WAITING_MAX,
-  GENERATIONS_RETRY_MS,
-  GENERATIONS_WRITE_MS_MAX,
-} from '../../../../src/schemas/inference/generation-limits.ts'
+import { GENERATIONS_FLUSH_MS } from '../../../../src/schemas/inference/generation-limits.ts'
 import { keptPrice } from '../../../../src/schemas/money/price-at.ts'
 import type {
   Generation,
@@ -13,7 +7,13 @@ import type {
   Generations,
 } from '../../../../src/server/ports/inference/generations.ts'
 import { openStore, type Store } from '../../../../src/server/store/base/open.ts'
-import { openGenerations } from '../../../../src/server/store/inference/generations.ts'
+import {
+  GENERATIONS_BATCH_ROWS,
+  GENERATIONS_ORGANIZATION_WAITING_MAX,
+  GENERATIONS_RETRY_MS,
+  GENERATIONS_WRITE_MS_MAX,
+  openGenerations,
+} from '../../../../src/server/store/inference/generations.ts'
 import { flatPrices } from '../../../support/inference/bounded-endpoints.ts'
 import {
   FACTS,

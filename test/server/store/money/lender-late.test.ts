@@ -1,7 +1,6 @@
 import t from 'tap'
-import { FLUSH_MS_MAX, LEND_MS_MAX } from '../../../../src/schemas/money/money-limits.ts'
 import { lockAccounts } from '../../../../src/server/store/money/accounts.ts'
-import { openLender } from '../../../../src/server/store/money/lender.ts'
+import { FLUSH_MS_MAX, LEND_MS_MAX, openLender } from '../../../../src/server/store/money/lender.ts'
 import { openStore, StoreSlow, type Store } from '../../../../src/server/store/base/open.ts'
 import { gate } from '../../../support/gate.ts'
 import { SILENT } from '../../../support/log.ts'

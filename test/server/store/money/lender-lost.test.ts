@@ -1,6 +1,5 @@
 import t from 'tap'
-import { BOOKS_FLUSH_ENTRIES_MIN } from '../../../../src/schemas/money/money-limits.ts'
-import { FlushBatches } from '../../../../src/server/money/journal-flush.ts'
+import { BOOKS_FLUSH_ENTRIES_MIN, FlushBatches } from '../../../../src/server/money/journal-flush.ts'
 import type { Flush } from '../../../../src/server/ports/money/lending.ts'
 import { openLender } from '../../../../src/server/store/money/lender.ts'
 import { openStore } from '../../../../src/server/store/base/open.ts'

@@ -1,6 +1,5 @@
 import t from 'tap'
-import { WANTED_MS } from '../../../../src/schemas/money/money-limits.ts'
-import { openLender } from '../../../../src/server/store/money/lender.ts'
+import { WANTED_MS, openLender } from '../../../../src/server/store/money/lender.ts'
 import { SILENT } from '../../../support/log.ts'
 import {
   imbalances,

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { fail, ok } from '../../../../src/schemas/failures.ts'
-import { BLIND_LOADS_MAX, RELOADS_MS_MAX } from '../../../../src/schemas/keys/key-limits.ts'
+import type { Change } from '../../../../src/server/ports/keys/keys.ts'
+import type { PresetHead, PresetRows } from '../../../../src/server/ports/presets/presets.ts'
 import {
   PRESET_CHARS_CACHED_MAX,
   PRESET_LOADS_MAX,
@@ -8,11 +9,10 @@ import {
   PRESET_MISSES_CACHED_MAX,
   PRESET_VERSIONS_CACHED_MAX,
   PRESETS_CACHED_MAX,
-} from '../../../../src/schemas/presets/preset-limits.ts'
-import type { Change } from '../../../../src/server/ports/keys/keys.ts'
-import type { PresetHead, PresetRows } from '../../../../src/server/ports/presets/presets.ts'
-import { createPresetConfigs } from '../../../../src/server/store/presets/preset-configs.ts'
+  createPresetConfigs,
+} from '../../../../src/server/store/presets/preset-configs.ts'
 import { gate } from '../../../support/gate.ts'
+import { BLIND_LOADS_MAX, RELOADS_MS_MAX } from '../../../../src/server/caches/live-loads.ts'
 
 const WORKSPACE = 'w'
 

@@ -1,6 +1,5 @@
 import t from 'tap'
 import { REQUEST_DAYS_DEFAULT } from '../../../../src/schemas/requests/request-limits.ts'
-import { KEPT_DAYS_MAX } from '../../../../src/schemas/operator/retention-limits.ts'
 import { readFrom } from '../../../../src/server/config.ts'
 import { openRetentionLeases } from '../../../../src/server/store/base/retention-lease.ts'
 import { ensureRequestDays, requestDays } from '../../../../src/server/store/requests/request-days.ts'
@@ -9,6 +8,7 @@ import { turnTo } from '../../../support/money/accounts.ts'
 import { present } from '../../../support/must.ts'
 import { batchOfCalls } from '../../../support/requests/settled-call.ts'
 import { openTestStore } from '../../../support/stores/postgres.ts'
+import { KEPT_DAYS_MAX } from '../../../../src/schemas/operator/settings.ts'
 
 t.test('whole days that are older than the setting go, with the rows of every organization', async (t) => {
   const store = await openTestStore(t)

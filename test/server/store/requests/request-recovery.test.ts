@@ -1,10 +1,7 @@
 import t from 'tap'
 import {
   REQUESTS_COMPARED_MS_MAX,
-  REQUESTS_GATHERED_MAX,
   REQUESTS_LATE_MS,
-} from '../../../../src/schemas/requests/request-limits.ts'
-import {
   insertRequests,
   passOverLedger,
   recoverRequests,
@@ -28,6 +25,7 @@ import { batchOfCalls, KEY_HASH } from '../../../support/requests/settled-call.t
 import { plantMany, waitLong } from '../../../support/stores/postgres.ts'
 import type { Teardown } from '../../../support/teardown.ts'
 import { NANO_PER_USD } from '../../../../src/schemas/money/costs.ts'
+import { REQUESTS_GATHERED_MAX } from '../../../../src/server/observe/requests/gathered-calls.ts'
 
 waitLong()
 

@@ -1,9 +1,4 @@
 import t, { type Test } from 'tap'
-import {
-  LONG_READ_WAIT_MS,
-  LONG_READS_WAITING_MAX,
-  LONG_READS_WAITING_OF_ONE_MAX,
-} from '../../../../src/schemas/operator/admin-limits.ts'
 import { REQUESTS_LOOKED_MAX } from '../../../../src/schemas/requests/request-limits.ts'
 import { CallEnded } from '../../../../src/schemas/values/call-ended.ts'
 import { CONTROL_DEADLINE_MS } from '../../../../src/schemas/limits/limits.ts'
@@ -18,6 +13,11 @@ import { must, present } from '../../../support/must.ts'
 import { batchOfCalls } from '../../../support/requests/settled-call.ts'
 import { openTestStore, plantMany, waitLong } from '../../../support/stores/postgres.ts'
 import { lockWaiters, untilWaiting } from '../../../support/stores/lock-waiters.ts'
+import {
+  LONG_READ_WAIT_MS,
+  LONG_READS_WAITING_MAX,
+  LONG_READS_WAITING_OF_ONE_MAX,
+} from '../../../../src/server/store/base/long-reads.ts'
 
 waitLong()
 

@@ -1,9 +1,5 @@
 import t, { type Test } from 'tap'
-import {
-  REQUESTS_GATHERED_MAX,
-  REQUESTS_LOOKED_MAX,
-  REQUESTS_PACKED_MIN,
-} from '../../../../src/schemas/requests/request-limits.ts'
+import { REQUESTS_LOOKED_MAX } from '../../../../src/schemas/requests/request-limits.ts'
 import type {
   LoggedRequest,
   RequestPlace,
@@ -19,6 +15,8 @@ import { must, present } from '../../../support/must.ts'
 import { belowOf } from '../../../support/random/byte-changes.ts'
 import { batchOfCalls, KEY_HASH, ownId, type EndedCall } from '../../../support/requests/settled-call.ts'
 import { openTestStore, waitLong } from '../../../support/stores/postgres.ts'
+import { REQUESTS_GATHERED_MAX } from '../../../../src/server/observe/requests/gathered-calls.ts'
+import { REQUESTS_PACKED_MIN } from '../../../../src/server/store/requests/split-batch.ts'
 
 waitLong()
 

@@ -1,10 +1,12 @@
 import t from 'tap'
+import { REQUESTS_PACKED_MS_MAX } from '../../../../src/schemas/requests/request-limits.ts'
+import { ownRequestId, requestIdPrefix } from '../../../../src/schemas/requests/request-id.ts'
 import {
   REQUESTS_PACKED_MIN,
-  REQUESTS_PACKED_MS_MAX,
-} from '../../../../src/schemas/requests/request-limits.ts'
-import { ownRequestId, requestIdPrefix } from '../../../../src/schemas/requests/request-id.ts'
-import { boundsOf, JOB_OPERATION, splitBatch } from '../../../../src/server/store/requests/split-batch.ts'
+  boundsOf,
+  JOB_OPERATION,
+  splitBatch,
+} from '../../../../src/server/store/requests/split-batch.ts'
 import { ORGANIZATION, OTHER_ORGANIZATION } from '../../../support/inference/generations.ts'
 import { present } from '../../../support/must.ts'
 import { batchOfCalls, ownId, type EndedCall } from '../../../support/requests/settled-call.ts'

@@ -1,14 +1,14 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { ENTERPRISE_SCHEMA, USER_SCHEMA } from '../../../../src/schemas/scim/scim-attributes.ts'
+import type { ScimUser } from '../../../../src/server/ports/scim/scim.ts'
+import { must } from '../../../support/must.ts'
+import { EVERYTHING, openScimStand } from '../../../support/scim/scim.ts'
 import {
   SCIM_FILTER_CHARS_MAX,
   SCIM_FILTER_NESTING_MAX,
   SCIM_FILTER_TERMS_MAX,
-} from '../../../../src/schemas/scim/scim-resource-limits.ts'
-import type { ScimUser } from '../../../../src/server/ports/scim/scim.ts'
-import { must } from '../../../support/must.ts'
-import { EVERYTHING, openScimStand } from '../../../support/scim/scim.ts'
+} from '../../../../src/schemas/scim/scim-filters.ts'
 
 const CASELESS = new Map<string, (user: ScimUser) => unknown>([
   ['userName', (user) => user.userName],

@@ -1,9 +1,6 @@
 import t from 'tap'
 import { LIST_PAGE_BYTES_MAX } from '../../../../src/schemas/limits/limits.ts'
-import {
-  SCIM_AUDITED_MEMBERS_MAX,
-  SCIM_LISTED_MEMBERS_MAX,
-} from '../../../../src/schemas/scim/scim-resource-limits.ts'
+import { SCIM_LISTED_MEMBERS_MAX } from '../../../../src/schemas/scim/scim-resource-limits.ts'
 import type { ScimGroupStep } from '../../../../src/server/ports/scim/scim.ts'
 import { newId } from '../../../../src/server/store/base/ids.ts'
 import { auditOf } from '../../../support/audit/audit.ts'
@@ -11,6 +8,7 @@ import { grantsIn, plantMapping, plantUsers } from '../../../support/scim/direct
 import { must } from '../../../support/must.ts'
 import { EVERYTHING, openScimStand } from '../../../support/scim/scim.ts'
 import { plantMany } from '../../../support/stores/postgres.ts'
+import { SCIM_AUDITED_MEMBERS_MAX } from '../../../../src/server/store/scim/scim-groups.ts'
 
 t.test(
   'twenty connections that add one member each lose none, and each makes a version and an event',

@@ -1,12 +1,12 @@
 import t from 'tap'
 import { fail, ok } from '../../../../src/schemas/failures.ts'
-import { SCIM_AUDITED_NAMES_MAX } from '../../../../src/schemas/scim/scim-resource-limits.ts'
 import type { ScimUser } from '../../../../src/server/ports/scim/scim.ts'
 import { addMember } from '../../../../src/server/store/workspaces/members.ts'
 import { auditOf, CLI } from '../../../support/audit/audit.ts'
 import { grantsIn } from '../../../support/scim/directory.ts'
 import { must } from '../../../support/must.ts'
 import { EVERYTHING, openScimStand } from '../../../support/scim/scim.ts'
+import { SCIM_AUDITED_NAMES_MAX } from '../../../../src/server/store/scim/scim-users.ts'
 
 t.test('one of twenty concurrent creates of a user succeeds, whatever the case of the name', async (t) => {
   const { store, users, by, organizationId } = await openScimStand(t, 20)

@@ -1,14 +1,13 @@
 import t, { type Test } from 'tap'
-import {
-  GRANTED_AT_ONCE,
-  SYNC_ATTEMPTS_MAX,
-  SYNC_JOBS_KEPT_MS,
-  SYNC_LEASE_MS,
-} from '../../../../src/schemas/scim/mapping-limits.ts'
+import { GRANTED_AT_ONCE } from '../../../../src/schemas/scim/mapping-limits.ts'
 import type { SyncClaim, SyncPlace } from '../../../../src/server/ports/scim/sync-work.ts'
 import { groupRemoved } from '../../../../src/server/store/scim/grants.ts'
 import { openGroupMappings } from '../../../../src/server/store/scim/mappings.ts'
-import { openSyncWork } from '../../../../src/server/store/scim/sync-work.ts'
+import {
+  SYNC_ATTEMPTS_MAX,
+  SYNC_JOBS_KEPT_MS,
+  openSyncWork,
+} from '../../../../src/server/store/scim/sync-work.ts'
 import { createOrganization } from '../../../../src/server/store/workspaces/organizations.ts'
 import { createWorkspace } from '../../../../src/server/store/workspaces/workspaces.ts'
 import { CLI } from '../../../support/audit/audit.ts'
@@ -21,6 +20,7 @@ import {
 } from '../../../support/scim/directory.ts'
 import { must, present } from '../../../support/must.ts'
 import { openTestStore } from '../../../support/stores/postgres.ts'
+import { SYNC_LEASE_MS } from '../../../../src/server/runner/scim/syncs.ts'
 
 t.test(
   'a sync adds missing grants, removes wrong ones and corrects roles, and writes nothing else',

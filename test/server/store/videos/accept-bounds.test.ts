@@ -1,19 +1,20 @@
 import t from 'tap'
+import { VIDEO_JOBS_OPEN_MAX, VIDEO_OPEN_CHARS_MAX } from '../../../../src/schemas/videos/video-limits.ts'
+import { newId } from '../../../../src/server/store/base/ids.ts'
+import type { Store, Transaction } from '../../../../src/server/store/base/open.ts'
+import {
+  VIDEO_OPEN_COUNTED_MS,
+  VIDEO_OPEN_COUNTS_MAX,
+  OpenCounts,
+} from '../../../../src/server/store/videos/open-counts.ts'
+import { nameOf, openVideoStand, VIDEO_REQUEST, videoInput } from '../../../support/videos/video-jobs.ts'
 import {
   VIDEO_ACCEPT_MS_MAX,
   VIDEO_ACCEPTS_BYTES_MAX,
   VIDEO_ACCEPTS_WAITING_MAX,
   VIDEO_BATCH_BYTES_MAX,
   VIDEO_BATCH_JOBS_MAX,
-  VIDEO_JOBS_OPEN_MAX,
-  VIDEO_OPEN_CHARS_MAX,
-  VIDEO_OPEN_COUNTED_MS,
-  VIDEO_OPEN_COUNTS_MAX,
-} from '../../../../src/schemas/videos/video-limits.ts'
-import { newId } from '../../../../src/server/store/base/ids.ts'
-import type { Store, Transaction } from '../../../../src/server/store/base/open.ts'
-import { OpenCounts } from '../../../../src/server/store/videos/open-counts.ts'
-import { nameOf, openVideoStand, VIDEO_REQUEST, videoInput } from '../../../support/videos/video-jobs.ts'
+} from '../../../../src/server/store/videos/acceptor.ts'
 
 /** Jobs of each transaction that made some. */
 async function batches({ sql }: Store): Promise<readonly number[]> {

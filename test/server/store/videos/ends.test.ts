@@ -1,5 +1,4 @@
 import t from 'tap'
-import { VIDEO_END_MS_MAX } from '../../../../src/schemas/videos/video-limits.ts'
 import type { ClaimedVideo, VideoEnd } from '../../../../src/server/ports/videos/video-work.ts'
 import { checkLedger } from '../../../../src/server/store/money/repair/check.ts'
 import { imbalances } from '../../../support/money/money.ts'
@@ -12,6 +11,7 @@ import {
   type NewRow,
   type VideoStand,
 } from '../../../support/videos/video-rows.ts'
+import { VIDEO_END_MS_MAX } from '../../../../src/server/store/videos/end-batches.ts'
 
 const CALLBACK = 'https://hooks.test/in'
 const FAILED: VideoEnd = { kind: 'failed', error: 'acme: refused', mayHaveCost: false }

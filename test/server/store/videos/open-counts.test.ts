@@ -1,7 +1,6 @@
 import t from 'tap'
-import { VIDEO_OPEN_COUNTS_MAX } from '../../../../src/schemas/videos/video-limits.ts'
 import { newId } from '../../../../src/server/store/base/ids.ts'
-import { OpenCounts } from '../../../../src/server/store/videos/open-counts.ts'
+import { VIDEO_OPEN_COUNTS_MAX, OpenCounts } from '../../../../src/server/store/videos/open-counts.ts'
 import { accepted, openVideoStand, videoInput } from '../../../support/videos/video-jobs.ts'
 
 t.test('a workspace is not taken for empty when its count is forgotten to make room', async (t) => {

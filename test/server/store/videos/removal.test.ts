@@ -1,12 +1,11 @@
 import t from 'tap'
 import { ok } from '../../../../src/schemas/failures.ts'
+import { VIDEO_CLIPS_MAX, VIDEO_ENDS_AT_ONCE } from '../../../../src/schemas/videos/video-limits.ts'
+import { checkLedger } from '../../../../src/server/store/money/repair/check.ts'
 import {
   VIDEO_CLIPS_EXPIRED_AT_ONCE,
-  VIDEO_CLIPS_MAX,
-  VIDEO_ENDS_AT_ONCE,
-} from '../../../../src/schemas/videos/video-limits.ts'
-import { checkLedger } from '../../../../src/server/store/money/repair/check.ts'
-import { expireClips } from '../../../../src/server/runner/videos/expire-clips.ts'
+  expireClips,
+} from '../../../../src/server/runner/videos/expire-clips.ts'
 import { openFileSweep } from '../../../../src/server/store/files/file-sweep.ts'
 import { removeWorkspace } from '../../../../src/server/store/lifecycle/open-workspaces.ts'
 import { endDeletedVideos } from '../../../../src/server/store/videos/removal.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { VIDEO_RECENT_MS, VIDEO_RENEWED_AT_ONCE } from '../../../../src/schemas/videos/video-limits.ts'
+import { VIDEO_RENEWED_AT_ONCE } from '../../../../src/schemas/videos/video-limits.ts'
 import type { ClaimedVideo } from '../../../../src/server/ports/videos/video-work.ts'
 import { cancellation } from '../../../../src/server/store/videos/cancel.ts'
 import { book } from '../../../../src/server/store/videos/end-batches.ts'
@@ -13,6 +13,7 @@ import {
   SPENT_MS,
   type VideoStand,
 } from '../../../support/videos/video-rows.ts'
+import { VIDEO_RECENT_MS } from '../../../../src/server/store/videos/work.ts'
 
 async function claimOne({ work }: VideoStand, leaseMs = LEASE_MS): Promise<ClaimedVideo> {
   return present((await work.claim(new Map([['acme', 1]]), leaseMs))[0])

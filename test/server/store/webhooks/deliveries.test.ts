@@ -1,7 +1,6 @@
 import t, { type Test } from 'tap'
-import { WEBHOOK_PLACES_MAX } from '../../../../src/schemas/webhooks/webhook-limits.ts'
 import type { ClaimedDelivery, DeliveryResult } from '../../../../src/server/ports/webhooks/webhooks.ts'
-import { openDeliveries } from '../../../../src/server/store/webhooks/deliveries.ts'
+import { WEBHOOK_PLACES_MAX, openDeliveries } from '../../../../src/server/store/webhooks/deliveries.ts'
 import { openFileStand } from '../../../support/files/files.ts'
 import { present } from '../../../support/must.ts'
 import { delivery, outboxed, input } from '../../../support/webhooks/webhooks.ts'

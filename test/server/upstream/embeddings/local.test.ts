@@ -1,20 +1,20 @@
 import t, { type Test } from 'tap'
 import { BulkBytes } from '../../../../src/schemas/bodies.ts'
 import {
-  LEXICAL_ORGANIZATION_CALLS_MAX,
-  LEXICAL_CALLS_MAX,
   LEXICAL_DIMENSIONS_MAX,
-  LEXICAL_INPUT_BYTES_MAX,
-  LEXICAL_NUMBERS_MAX,
-  LEXICAL_SLICE_NUMBERS,
-  LEXICAL_SLICE_UNITS,
   LEXICAL_TEXT_UNITS_MAX,
 } from '../../../../src/schemas/embeddings/embedding-limits.ts'
 import { openEgress } from '../../../../src/server/egress/egress.ts'
 import type { EmbeddingsRequest } from '../../../../src/server/ports/embeddings/embeddings.ts'
 import type { ShortJobs } from '../../../../src/server/ports/short-jobs.ts'
 import { shapeOf } from '../../../../src/server/upstream/embeddings/input-shape.ts'
-import { LexicalEmbeddings } from '../../../../src/server/upstream/embeddings/local.ts'
+import {
+  LEXICAL_ORGANIZATION_CALLS_MAX,
+  LEXICAL_CALLS_MAX,
+  LEXICAL_INPUT_BYTES_MAX,
+  LEXICAL_NUMBERS_MAX,
+  LexicalEmbeddings,
+} from '../../../../src/server/upstream/embeddings/local.ts'
 import { endpointOpener } from '../../../../src/server/upstream/embeddings/open-endpoint.ts'
 import { TargetTable } from '../../../../src/server/upstream/routing/targets.ts'
 import { openPools } from '../../../../src/workers/pool.ts'
@@ -22,6 +22,7 @@ import { callerBy } from '../../../support/keys/callers.ts'
 import { catalogueOf } from '../../../support/models/catalogue.ts'
 import { present } from '../../../support/must.ts'
 import { SILENT } from '../../../support/log.ts'
+import { LEXICAL_SLICE_NUMBERS, LEXICAL_SLICE_UNITS } from '../../../../src/workers/slice-texts.ts'
 
 type Calling = Parameters<LexicalEmbeddings['embed']>[0]['call']
 

@@ -1,10 +1,5 @@
 import t from 'tap'
 import { fail, ok, type Outcome } from '../../../../src/schemas/failures.ts'
-import {
-  RELEASED_CREDENTIAL_MS,
-  WORKSPACE_MODELS_CACHED_MAX,
-} from '../../../../src/schemas/endpoints/endpoint-limits.ts'
-import { RELOADS_MS_MAX } from '../../../../src/schemas/keys/key-limits.ts'
 import { Secret } from '../../../../src/schemas/vault/secret.ts'
 import type { Endpoint, OwnWay, Provider, ResolvedModel } from '../../../../src/server/ports/models/models.ts'
 import type {
@@ -13,11 +8,16 @@ import type {
 } from '../../../../src/server/ports/endpoints/private-endpoints.ts'
 import type { SecretBinding } from '../../../../src/server/ports/vault/secret-rows.ts'
 import { listOwn } from '../../../../src/server/catalogue/own-models.ts'
-import { createPrivateModels } from '../../../../src/server/upstream/endpoints/private-models.ts'
+import {
+  WORKSPACE_MODELS_CACHED_MAX,
+  createPrivateModels,
+} from '../../../../src/server/upstream/endpoints/private-models.ts'
 import { gate } from '../../../support/gate.ts'
 import { testFeed, testKey } from '../../../support/keys/key-store.ts'
 import { flatPrices } from '../../../support/inference/bounded-endpoints.ts'
 import { must, present } from '../../../support/must.ts'
+import { RELEASED_CREDENTIAL_MS } from '../../../../src/server/upstream/endpoints/released-credentials.ts'
+import { RELOADS_MS_MAX } from '../../../../src/server/caches/live-loads.ts'
 
 const GRACE_MS = 1_000
 const { record: KEY } = testKey()

@@ -2,10 +2,6 @@
 import t from 'tap'
 import { textOf, type Outcome } from '../../../../src/schemas/failures.ts'
 import {
-  PROVIDER_FILES_ANSWER_BYTES_MAX,
-  PROVIDER_FILE_ID_CHARS_MAX,
-} from '../../../../src/schemas/files/file-limits.ts'
-import {
   UPSTREAM_STREAMS_MAX,
   UPSTREAM_STREAM_BYTES_MAX,
 } from '../../../../src/schemas/models/provider-limits.ts'
@@ -24,6 +20,8 @@ import {
   type StandOptions,
 } from '../../../support/files/provider-files.ts'
 import { text } from '../../../support/files/sessions.ts'
+import { PROVIDER_FILES_ANSWER_BYTES_MAX } from '../../../../src/server/upstream/files/files-link.ts'
+import { PROVIDER_FILE_ID_CHARS_MAX } from '../../../../src/server/upstream/files/provider-files.ts'
 
 const CONTENT = text(300_000)
 const SIGNAL = new AbortController().signal

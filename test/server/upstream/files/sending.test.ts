@@ -3,11 +3,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import t from 'tap'
 import { CallEnded } from '../../../../src/schemas/values/call-ended.ts'
 import type { Outcome } from '../../../../src/schemas/failures.ts'
-import {
-  FILE_BYTES_MAX,
-  PROVIDER_PIECE_BYTES,
-  PROVIDER_UPLOAD_BYTES_MAX,
-} from '../../../../src/schemas/files/file-limits.ts'
+import { FILE_BYTES_MAX } from '../../../../src/schemas/files/file-limits.ts'
 import type { HostedUpload } from '../../../../src/server/ports/files/file-hosts.ts'
 import { must, present } from '../../../support/must.ts'
 import { atPace } from '../../../support/load/pace.ts'
@@ -22,6 +18,10 @@ import {
 import { PushedUpload } from '../../../support/files/pushed-upload.ts'
 import { text } from '../../../support/files/sessions.ts'
 import { pause } from '../../../support/wait.ts'
+import {
+  PROVIDER_PIECE_BYTES,
+  PROVIDER_UPLOAD_BYTES_MAX,
+} from '../../../../src/server/upstream/files/send-file.ts'
 
 const MIB = 1024 * 1024
 const PIECE = text(64 * 1024)

@@ -3,9 +3,10 @@ import type { ServerResponse } from 'node:http'
 import t from 'tap'
 import { fail, ok } from '../../../../src/schemas/failures.ts'
 import { VETTED_ANSWERS_BYTES_MAX } from '../../../../src/schemas/egress/egress-limits.ts'
-import { FETCHED_AT_ONCE_MAX, FETCHED_MEDIUM_MS } from '../../../../src/schemas/inference/inference-limits.ts'
+import { FETCHED_MEDIUM_MS } from '../../../../src/schemas/inference/inference-limits.ts'
 import type { EgressExchangeRequest } from '../../../../src/server/ports/egress/egress.ts'
 import {
+  FETCHED_AT_ONCE_MAX,
   CallMedia,
   type MediaEgress,
   mediumTypeOf,

@@ -2,7 +2,6 @@
 import { gzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
 import {
-  UPSTREAM_END_MS,
   UPSTREAM_ERROR_BYTES_MAX,
   UPSTREAM_ERROR_MS,
   UPSTREAM_WRITTEN_BYTES_MAX,
@@ -31,7 +30,7 @@ import { callerBy } from '../../../support/keys/callers.ts'
 import { atPace } from '../../../support/load/pace.ts'
 import { must } from '../../../support/must.ts'
 import { until } from '../../../support/wait.ts'
-import { readOut, readRefusal } from '../../../../src/server/upstream/inference/framing.ts'
+import { UPSTREAM_END_MS, readOut, readRefusal } from '../../../../src/server/upstream/inference/framing.ts'
 
 const PATH = '/chat/completions'
 const BODY = JSON.stringify({ model: 'm', stream: true, messages: [] })

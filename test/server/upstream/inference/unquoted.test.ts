@@ -1,7 +1,7 @@
 /** The parts of a request that a provider's failure may quote. D37. */
 import t from 'tap'
-import { QUOTED_CHARS_MIN, SEARCHED_BYTES_MAX } from '../../../../src/schemas/inference/inference-limits.ts'
-import { unquoted } from '../../../../src/server/upstream/inference/unquoted.ts'
+import { QUOTED_CHARS_MIN } from '../../../../src/schemas/inference/inference-limits.ts'
+import { SEARCHED_BYTES_MAX, unquoted } from '../../../../src/server/upstream/inference/unquoted.ts'
 
 const PROMPT = 'Grüße an die 25 Canaries, die niemand im Log sehen darf'
 const REQUEST = Buffer.from(JSON.stringify({ messages: [{ role: 'user', content: PROMPT }] }))

@@ -3,7 +3,6 @@ import { VIDEO_CLIP_BYTES_MAX } from '../../../../src/schemas/videos/video-limit
 import {
   VIDEO_DOWNLOAD_BEGIN_MS,
   VIDEO_DOWNLOAD_STALL_MS,
-  VIDEO_REDIRECTS_MAX,
 } from '../../../../src/schemas/videos/video-provider-limits.ts'
 import type { VideoSource } from '../../../../src/server/ports/videos/video-providers.ts'
 import { ClipReader, readerOf } from '../../../../src/server/upstream/videos/clip-download.ts'
@@ -17,6 +16,7 @@ import {
   type VideoStand,
 } from '../../../support/videos/video-stand.ts'
 import { bytesOf } from '../../../support/videos/video-bytes.ts'
+import { VIDEO_REDIRECTS_MAX } from '../../../../src/server/upstream/outside.ts'
 
 const CONTENT: VideoSource = { kind: 'content', index: 0 }
 

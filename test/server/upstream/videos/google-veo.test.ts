@@ -1,11 +1,9 @@
 import t, { type Test } from 'tap'
+import { VIDEO_CREDENTIAL_RETRY_MS } from '../../../../src/schemas/videos/video-provider-limits.ts'
 import {
-  VIDEO_ANSWER_BYTES_MAX,
-  VIDEO_CREDENTIAL_RETRY_MS,
-  VIDEO_INLINE_ANSWER_BYTES_MAX,
   VIDEO_UPSTREAM_ID_CHARS_MAX,
-} from '../../../../src/schemas/videos/video-provider-limits.ts'
-import { isUpstreamId } from '../../../../src/server/upstream/videos/upstream-ids.ts'
+  isUpstreamId,
+} from '../../../../src/server/upstream/videos/upstream-ids.ts'
 import { CLIP } from '../../../support/videos/boxes.ts'
 import { bytesOf } from '../../../support/videos/video-bytes.ts'
 import {
@@ -16,6 +14,8 @@ import {
   type OrderInput,
   type VideoStand,
 } from '../../../support/videos/video-stand.ts'
+import { VIDEO_ANSWER_BYTES_MAX } from '../../../../src/server/upstream/videos/video-link.ts'
+import { VIDEO_INLINE_ANSWER_BYTES_MAX } from '../../../../src/server/upstream/videos/google-veo.ts'
 
 const PNG = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex')
 const DATA_URL = `data:image/png;base64,${PNG.toString('base64')}`

@@ -1,13 +1,12 @@
 import t, { type Test } from 'tap'
 import {
-  VIDEO_IMAGES_MAX,
   VIDEO_IMAGES_MS,
-  VIDEO_IMAGE_BYTES_MAX,
   VIDEO_UNSENT_RETRY_MS,
 } from '../../../../src/schemas/videos/video-provider-limits.ts'
 import type { EgressOptions } from '../../../../src/server/egress/egress.ts'
 import { startTarget, type Target } from '../../../support/egress/vetted-stand.ts'
 import { openVideos, orderOf, timesOf, type VideoStand } from '../../../support/videos/video-stand.ts'
+import { VIDEO_IMAGES_MAX, VIDEO_IMAGE_BYTES_MAX } from '../../../../src/server/upstream/videos/images.ts'
 
 const PNG = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex')
 const JPEG = Buffer.from('ffd8ffe000104a464946', 'hex')

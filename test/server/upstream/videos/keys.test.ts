@@ -3,12 +3,14 @@ import { fail, ok } from '../../../../src/schemas/failures.ts'
 import { Secret } from '../../../../src/schemas/vault/secret.ts'
 import {
   VIDEO_CREDENTIAL_RETRY_MS,
-  VIDEO_OWN_KEYS_MAX,
-  VIDEO_OWN_KEY_MS,
   VIDEO_UNSENT_RETRY_MS,
 } from '../../../../src/schemas/videos/video-provider-limits.ts'
 import type { ReleaseRequest, SecretReleases } from '../../../../src/server/ports/vault/vault.ts'
-import { VideoKeys } from '../../../../src/server/upstream/videos/keys.ts'
+import {
+  VIDEO_OWN_KEYS_MAX,
+  VIDEO_OWN_KEY_MS,
+  VideoKeys,
+} from '../../../../src/server/upstream/videos/keys.ts'
 import { fakeEndpoint, openVideos, orderOf, OWN_KEY, timesOf } from '../../../support/videos/video-stand.ts'
 
 const OWN = { target: { ownSecret: 'fake_api_key' } }

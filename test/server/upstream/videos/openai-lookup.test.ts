@@ -1,11 +1,9 @@
 import t, { type Test } from 'tap'
-import {
-  VIDEO_LOOKUP_PAGES_MAX,
-  VIDEO_LOOKUP_PAGE_JOBS,
-} from '../../../../src/schemas/videos/video-provider-limits.ts'
+import { VIDEO_LOOKUP_PAGE_JOBS } from '../../../../src/schemas/videos/video-provider-limits.ts'
 import type { VideoJob } from '../../../support/videos/video-words.ts'
 import { openVideos, orderOf, timesOf, type VideoStand } from '../../../support/videos/video-stand.ts'
 import { wordsIn } from '../../../support/videos/video-words.ts'
+import { VIDEO_LOOKUP_PAGES_MAX } from '../../../../src/server/upstream/videos/openai-lookup.ts'
 
 const LOOKUP = { video: { submit: 'lookup', tokenHeader: null } } as const
 

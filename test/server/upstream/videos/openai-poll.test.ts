@@ -1,10 +1,10 @@
 import t, { type Test } from 'tap'
+import { VIDEO_CREDENTIAL_RETRY_MS } from '../../../../src/schemas/videos/video-provider-limits.ts'
 import {
-  VIDEO_CREDENTIAL_RETRY_MS,
   VIDEO_GONE_MS,
   VIDEO_GONE_WATCHED_MAX,
-} from '../../../../src/schemas/videos/video-provider-limits.ts'
-import { GoneWatch } from '../../../../src/server/upstream/videos/poll-verdict.ts'
+  GoneWatch,
+} from '../../../../src/server/upstream/videos/poll-verdict.ts'
 import {
   openVideos,
   orderOf,

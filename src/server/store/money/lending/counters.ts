@@ -1,8 +1,13 @@
-import { COUNTER_USD_MAX } from '../../../../schemas/money/money-limits.ts'
 import { SPANS, type Day, type Span } from '../../../ports/money/money.ts'
 import type { Account, PerSpan } from '../accounts.ts'
 import type { Transaction } from '../../base/open.ts'
 import { windowOf } from '../windows.ts'
+
+/**
+ * USD at which counters of accounts and roll-ups stop: above every limit, and three times their nano-USD fit
+ * a `bigint`. A counter that overflowed would stop the accounting of all workspaces. Decision.
+ */
+export const COUNTER_USD_MAX = 3_000_000_000
 
 const NANO_PER_USD = 1_000_000_000n
 export const COUNTER_NANO_MAX = BigInt(COUNTER_USD_MAX) * NANO_PER_USD

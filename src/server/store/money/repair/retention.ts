@@ -1,8 +1,4 @@
 import { FRONT_LIVE_MS } from '../../../../schemas/limits/limits.ts'
-import {
-  ACCOUNTS_TURNED_AT_ONCE,
-  LEDGER_BLOCKS_AT_ONCE,
-} from '../../../../schemas/operator/retention-limits.ts'
 import { SPANS } from '../../../ports/money/money.ts'
 import type { Log } from '../../../ports/observe.ts'
 import type { PruneEnd, PruneStep } from '../../../ports/operator/retention.ts'
@@ -10,6 +6,11 @@ import type { Store, Transaction } from '../../base/open.ts'
 import { renewLease } from '../../base/retention-lease.ts'
 import { appendAudit } from '../../base/append-audit.ts'
 import { capped, CONTRIBUTIONS, factsOf, inWindow, MONTHS } from './sums.ts'
+
+/** Blocks of a month of the ledger that one transaction adds up: 2 MiB. Decision. */
+export const LEDGER_BLOCKS_AT_ONCE = 256
+/** Accounts that one transaction moves to the present day. Decision. */
+export const ACCOUNTS_TURNED_AT_ONCE = 1_000
 
 /**
  * Times that the sums of a month are restarted in one run, when another transaction writes to it meanwhile.

@@ -1,7 +1,5 @@
 import { fail, ok, type Failure, type Outcome } from '../../../../schemas/failures.ts'
 import {
-  FETCHED_AT_ONCE_MAX,
-  FETCHED_MEDIA_MAX,
   FETCHED_MEDIUM_BYTES_MAX,
   FETCHED_MEDIUM_MS,
   INFERENCE_BODY_BYTES_MAX,
@@ -15,6 +13,11 @@ import { openOutside, readOutside } from '../../outside.ts'
 import type { ContentSource } from './file-edits.ts'
 import type { MediumUrl } from '../../../../dialects/prompt/media.ts'
 import { imageTypeOf } from '../../../../schemas/values/image-types.ts'
+
+/** Media of one call that Sluice fetches from their addresses. Decision. */
+export const FETCHED_MEDIA_MAX = 32
+/** Media of one call that are fetched at once. Decision. */
+export const FETCHED_AT_ONCE_MAX = 4
 
 /** A medium that was fetched from its address. */
 export interface FetchedMedium extends ContentSource {

@@ -1,11 +1,11 @@
 /** Members that `sluice/echo-1` does not read, in all dialects. C25, D6, D35. */
 import t from 'tap'
 import { OTHERS_MAX } from '../../../../../src/dialects/prompt/others.ts'
-import { ECHO_SEARCHED_BYTES_MAX } from '../../../../../src/schemas/inference/inference-limits.ts'
 import type { Dialect } from '../../../../../src/schemas/inference/text-request.ts'
 import { AUTHORIZATION } from '../../../../support/front.ts'
 import { openChat } from '../../../../support/inference/chat-front.ts'
 import { DIALECT_PATHS } from '../../../../support/inference/forms-facts.ts'
+import { ECHO_SEARCHED_BYTES_MAX } from '../../../../../src/server/upstream/inference/echo.ts'
 
 const messages = [{ role: 'user', content: 'Hello there' }]
 /** Members that the model reads. */

@@ -3,7 +3,6 @@
  * overwrite the bytes after that turn, so that later readers need a copy.
  */
 import t from 'tap'
-import { TRANSLATED_INLINE_PARTS_MAX } from '../../../../../src/schemas/inference/inference-limits.ts'
 import { AUTHORIZATION } from '../../../../support/front.ts'
 import { openChatProvider } from '../../../../support/inference/chat-provider-front.ts'
 import { chatEvents, wholeChat, wholeJson } from '../../../../support/inference/fake-chat.ts'
@@ -14,6 +13,7 @@ import { rigged } from '../../../../support/inference/text-rig.ts'
 import { keptSpend } from '../../../../support/money/free-spend.ts'
 import { until } from '../../../../support/wait.ts'
 import { rawClient, requestText } from '../../../../support/wire/raw-http.ts'
+import { TRANSLATED_INLINE_PARTS_MAX } from '../../../../../src/server/upstream/inference/translated/translation-job.ts'
 
 const HEADERS = { authorization: AUTHORIZATION, 'content-type': 'application/json' }
 /** A text that arrives in one read of a connection, and differs for each answer. */

@@ -3,7 +3,6 @@ import { once } from 'node:events'
 import type { RequestListener } from 'node:http'
 import t from 'tap'
 import {
-  FETCHED_MEDIA_MAX,
   FETCHED_MEDIUM_BYTES_MAX,
   FETCHED_MEDIUM_MS,
 } from '../../../../../src/schemas/inference/inference-limits.ts'
@@ -26,6 +25,7 @@ import {
 } from '../../../../support/inference/gemini/fake-gemini.ts'
 import { keptSpend } from '../../../../support/money/free-spend.ts'
 import { present } from '../../../../support/must.ts'
+import { FETCHED_MEDIA_MAX } from '../../../../../src/server/upstream/inference/inline/call-media.ts'
 
 t.setTimeout(600_000)
 

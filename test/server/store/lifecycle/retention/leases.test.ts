@@ -1,7 +1,11 @@
 import t from 'tap'
-import { PRUNE_EVERY_MS, PRUNE_LEASE_MS } from '../../../../../src/schemas/operator/retention-limits.ts'
-import { renewLease, openRetentionLeases } from '../../../../../src/server/store/base/retention-lease.ts'
+import {
+  PRUNE_LEASE_MS,
+  renewLease,
+  openRetentionLeases,
+} from '../../../../../src/server/store/base/retention-lease.ts'
 import { openTestStore } from '../../../../support/stores/postgres.ts'
+import { PRUNE_EVERY_MS } from '../../../../../src/server/runner/retention.ts'
 
 t.test('one of many processes that look at once gets the turn, and no other until it ends', async (t) => {
   const turns = openRetentionLeases(await openTestStore(t))

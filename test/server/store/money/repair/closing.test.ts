@@ -1,10 +1,8 @@
 import t from 'tap'
+import { checkLedger } from '../../../../../src/server/store/money/repair/check.ts'
 import {
   ACCOUNTS_TURNED_AT_ONCE,
   LEDGER_BLOCKS_AT_ONCE,
-} from '../../../../../src/schemas/operator/retention-limits.ts'
-import { checkLedger } from '../../../../../src/server/store/money/repair/check.ts'
-import {
   beginClosing,
   type Closing,
   drop,

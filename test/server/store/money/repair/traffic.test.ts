@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { COST_NANO_MAX, COUNTER_USD_MAX } from '../../../../../src/schemas/money/money-limits.ts'
+import { COST_NANO_MAX } from '../../../../../src/schemas/money/money-limits.ts'
 import { checkLedger } from '../../../../../src/server/store/money/repair/check.ts'
 import { closeNode, journalsOf } from '../../../../../src/server/store/money/repair/close-node.ts'
 import { forgive, listForfeits } from '../../../../../src/server/store/money/repair/forgive.ts'
@@ -18,6 +18,7 @@ import {
 } from '../../../../support/money/money.ts'
 import { must } from '../../../../support/must.ts'
 import { openTestStore, waitLong } from '../../../../support/stores/postgres.ts'
+import { COUNTER_USD_MAX } from '../../../../../src/server/store/money/lending/counters.ts'
 
 t.setTimeout(600_000)
 waitLong()

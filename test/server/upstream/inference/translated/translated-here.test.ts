@@ -1,10 +1,10 @@
 /** Where JSON is translated: on the loop, or in a thread. */
 import t from 'tap'
+import { TRANSLATED_INLINE_BYTES_MAX } from '../../../../../src/schemas/inference/inference-limits.ts'
 import {
-  TRANSLATED_INLINE_BYTES_MAX,
   TRANSLATED_INLINE_PARTS_MAX,
-} from '../../../../../src/schemas/inference/inference-limits.ts'
-import { isTranslatedHere } from '../../../../../src/server/upstream/inference/translated/translation-job.ts'
+  isTranslatedHere,
+} from '../../../../../src/server/upstream/inference/translated/translation-job.ts'
 
 const json = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value))
 const messages = (count: number, content: unknown = 'x'): Uint8Array =>
