@@ -192,6 +192,7 @@ export function isRateLimited({ statuses }: Pick<AnyOperation, 'statuses'>): boo
 
 /** The part of a request that an operation sees: validated values, the caller and the deadline. */
 export interface Call<P = unknown, Q = unknown, B = unknown> extends TextCaller {
+  readonly operationId: string
   readonly params: P
   readonly query: Q
   readonly body: B
@@ -268,6 +269,13 @@ export function defineOperation<const I extends InputShapes, B = BodyOf<I['body'
 /** The actor of a change, for the audit log. */
 export function changedBy({ key, requestId }: Pick<Call, 'key' | 'requestId'>): ChangedBy {
   return { actor: { kind: key.kind === 'scim' ? 'scim_token' : 'key', id: key.hash }, requestId }
+}
+
+/** The actor of a change by an operation that several changes share. */
+export function actorOf(
+  call: Pick<Call, 'key' | 'requestId' | 'operationId'>,
+): ChangedBy & { readonly operation: string } {
+  return { ...changedBy(call), operation: call.operationId }
 }
 
 /** The workspace whose files a caller sees: that of its key, or the organization's default one. B1.7, C22. */

@@ -109,6 +109,10 @@ export class RequestCall implements Call, CompressibleCall, ExchangeOwner, Reply
     this.#key = key
   }
 
+  get operationId(): string {
+    return this.operation?.id ?? UNROUTED
+  }
+
   get startedAt(): number {
     return this.exchange.time.startedAt
   }
@@ -324,7 +328,7 @@ export class RequestCall implements Call, CompressibleCall, ExchangeOwner, Reply
     void this.#forget()
     this.#leaveLoop()
     this.deps.observer.settled({
-      operation: this.operation?.id ?? UNROUTED,
+      operation: this.operationId,
       requestId: this.requestId,
       status: exchange.status,
       failure: this.#failureName(),

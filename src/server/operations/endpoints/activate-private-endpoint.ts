@@ -1,15 +1,13 @@
 import { ok } from '../../../schemas/failures.ts'
 import { PROBING_DEADLINE_MS } from '../../../schemas/endpoints/endpoint-limits.ts'
 import { EndpointParams, EndpointSummaryAnswer } from '../../../schemas/endpoints/private-endpoints.ts'
-import { defineOperation } from '../define.ts'
+import { actorOf, defineOperation } from '../define.ts'
 import { activate, ACTIVATION_FAILURES } from './activation.ts'
-import { actorOf, answer, EXAMPLE_PARAMS, refOf, summaryOf } from './endpoint-answers.ts'
-
-const ID = 'private_endpoints.activate'
+import { answer, EXAMPLE_PARAMS, refOf, summaryOf } from './endpoint-answers.ts'
 
 /** Makes a validated draft routable in its workspace. Source: §4.10, B1.10, §7, decision C28. */
 export const activatePrivateEndpoint = defineOperation({
-  id: ID,
+  id: 'private_endpoints.activate',
   method: 'post',
   path: '/private-endpoints/{id}/activate',
   tag: 'private-endpoints',
@@ -21,7 +19,7 @@ export const activatePrivateEndpoint = defineOperation({
   failures: ACTIVATION_FAILURES,
   example: { params: EXAMPLE_PARAMS },
   async run(call, ports) {
-    const activated = await activate({ ref: refOf(call), by: actorOf(call, ID), call }, ports)
+    const activated = await activate({ ref: refOf(call), by: actorOf(call), call }, ports)
     return activated.ok ? ok(answer(summaryOf(activated.value, ports))) : activated
   },
 })

@@ -5,20 +5,18 @@ import {
   EndpointSummaryAnswer,
   type CreateEndpointBody,
 } from '../../../schemas/endpoints/private-endpoints.ts'
-import { defineOperation, type Call, type Success } from '../define.ts'
+import { actorOf, defineOperation, type Call, type Success } from '../define.ts'
 import type { PrivateEndpoint } from '../../ports/endpoints/private-endpoints.ts'
 import type { Ports } from '../../ports/ports.ts'
 import { ACTIVATION_FAILURES, activate } from './activation.ts'
-import { actorOf, answer, summaryOf, wholeOf } from './endpoint-answers.ts'
+import { answer, summaryOf, wholeOf } from './endpoint-answers.ts'
 import { fieldsOf, type EndpointFields } from './endpoint-fields.ts'
 import { failureOfChecks, validate, VALIDATION_FAILURES, type ExaminedEndpoint } from './validation.ts'
 
 type CreateCall = Call<undefined, undefined, CreateEndpointBody>
-const ID = 'private_endpoints.create'
-
 /** Creates a draft; with `activate` validates and activates it too. Source: B2.6, decisions C6, C16. */
 export const createPrivateEndpoint = defineOperation({
-  id: ID,
+  id: 'private_endpoints.create',
   method: 'post',
   path: '/private-endpoints',
   tag: 'private-endpoints',
@@ -79,7 +77,7 @@ function create(
   const repeatable = idempotency === null ? null : { ...idempotency, fields: JSON.stringify(compared) }
   return ports.privateEndpoints.create(
     { organizationId: key.organizationId, ...fields, idempotency: repeatable },
-    actorOf(call, ID),
+    actorOf(call),
   )
 }
 
@@ -95,7 +93,7 @@ async function bringUp(
   ports: Ports,
 ): Promise<Outcome<Success>> {
   const ref = { organizationId: endpoint.organizationId, id: endpoint.id }
-  const by = actorOf(call, ID)
+  const by = actorOf(call)
   const validated = await validate({ ref, workspaceId, forms: null, by, call }, ports)
   if (!validated.ok) return withDraft(validated.failure, { endpoint, validation: null }, ports)
   const validation = validated.value

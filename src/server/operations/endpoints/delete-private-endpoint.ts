@@ -4,14 +4,12 @@ import {
   EndpointDeletedAnswer,
   EndpointParams,
 } from '../../../schemas/endpoints/private-endpoints.ts'
-import { defineOperation } from '../define.ts'
-import { actorOf, answer, ENDPOINT_FAILURES, EXAMPLE_PARAMS, refOf } from './endpoint-answers.ts'
-
-const ID = 'private_endpoints.delete'
+import { actorOf, defineOperation } from '../define.ts'
+import { answer, ENDPOINT_FAILURES, EXAMPLE_PARAMS, refOf } from './endpoint-answers.ts'
 
 /** Deletes a private endpoint; an active one answers no call from then on. Source: B2.6. */
 export const deletePrivateEndpoint = defineOperation({
-  id: ID,
+  id: 'private_endpoints.delete',
   method: 'delete',
   path: '/private-endpoints/{id}',
   tag: 'private-endpoints',
@@ -24,7 +22,7 @@ export const deletePrivateEndpoint = defineOperation({
   async run(call, ports) {
     const ref = refOf(call)
     const isDraftOnly = call.query.draft_only === true
-    const removed = await ports.privateEndpoints.remove(ref, isDraftOnly, actorOf(call, ID))
+    const removed = await ports.privateEndpoints.remove(ref, isDraftOnly, actorOf(call))
     return removed.ok ? ok(answer({ id: ref.id.toLowerCase() })) : removed
   },
 })

@@ -1,13 +1,11 @@
 import { ok } from '../../../schemas/failures.ts'
 import { EndpointParams, EndpointSummaryAnswer } from '../../../schemas/endpoints/private-endpoints.ts'
-import { defineOperation } from '../define.ts'
-import { actorOf, answer, ENDPOINT_FAILURES, EXAMPLE_PARAMS, refOf, summaryOf } from './endpoint-answers.ts'
-
-const ID = 'private_endpoints.disable'
+import { actorOf, defineOperation } from '../define.ts'
+import { answer, ENDPOINT_FAILURES, EXAMPLE_PARAMS, refOf, summaryOf } from './endpoint-answers.ts'
 
 /** Takes an active endpoint out of routing on every front. Source: B2.6. */
 export const disablePrivateEndpoint = defineOperation({
-  id: ID,
+  id: 'private_endpoints.disable',
   method: 'post',
   path: '/private-endpoints/{id}/disable',
   tag: 'private-endpoints',
@@ -18,7 +16,7 @@ export const disablePrivateEndpoint = defineOperation({
   failures: [...ENDPOINT_FAILURES, 'endpoint_not_active'],
   example: { params: EXAMPLE_PARAMS },
   async run(call, ports) {
-    const changed = await ports.privateEndpoints.disable(refOf(call), actorOf(call, ID))
+    const changed = await ports.privateEndpoints.disable(refOf(call), actorOf(call))
     return changed.ok ? ok(answer(summaryOf(changed.value, ports))) : changed
   },
 })

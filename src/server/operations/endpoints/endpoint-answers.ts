@@ -1,7 +1,7 @@
 import type { FailureName } from '../../../schemas/failures.ts'
 import type { EndpointSummary, WholeEndpoint } from '../../../schemas/endpoints/private-endpoints.ts'
 import type { Call, Success } from '../define.ts'
-import type { EndpointActor, EndpointRef, PrivateEndpoint } from '../../ports/endpoints/private-endpoints.ts'
+import type { EndpointRef, PrivateEndpoint } from '../../ports/endpoints/private-endpoints.ts'
 import type { Ports } from '../../ports/ports.ts'
 
 /** Failures of every operation that names an endpoint. */
@@ -14,14 +14,6 @@ export const EXAMPLE_PARAMS = { id: '019a5b0c-4e21-7b1c-92d3-e4f5a6b7c8d9' }
 
 export function refOf(call: Call<{ readonly id: string }>): EndpointRef {
   return { organizationId: call.key.organizationId, id: call.params.id }
-}
-
-/** @param operation id of the operation, for the audit log */
-export function actorOf(
-  { key, requestId }: Pick<Call, 'key' | 'requestId'>,
-  operation: string,
-): EndpointActor {
-  return { actor: { kind: 'key', id: key.hash }, requestId, operation }
 }
 
 type Named = Pick<Ports, 'models' | 'endpointProber'>

@@ -1,14 +1,12 @@
 import { ok } from '../../../schemas/failures.ts'
 import { EndpointParams, WholeEndpointAnswer } from '../../../schemas/endpoints/private-endpoints.ts'
-import { defineOperation } from '../define.ts'
-import { actorOf, answer, ENDPOINT_FAILURES, EXAMPLE_PARAMS, refOf, wholeOf } from './endpoint-answers.ts'
+import { actorOf, defineOperation } from '../define.ts'
+import { answer, ENDPOINT_FAILURES, EXAMPLE_PARAMS, refOf, wholeOf } from './endpoint-answers.ts'
 import { countable } from './endpoint-fields.ts'
-
-const ID = 'private_endpoints.set_pricing'
 
 /** Sets the price of the endpoint's calls; validations stay. Source: B2.6. */
 export const setPrivateEndpointPricing = defineOperation({
-  id: ID,
+  id: 'private_endpoints.set_pricing',
   method: 'put',
   path: '/private-endpoints/{id}/pricing',
   tag: 'private-endpoints',
@@ -22,7 +20,7 @@ export const setPrivateEndpointPricing = defineOperation({
     const { pricing } = call.body
     const priced = countable(pricing)
     if (!priced.ok) return priced
-    const changed = await ports.privateEndpoints.setPricing(refOf(call), pricing, actorOf(call, ID))
+    const changed = await ports.privateEndpoints.setPricing(refOf(call), pricing, actorOf(call))
     return changed.ok ? ok(answer(wholeOf(changed.value, ports))) : changed
   },
 })

@@ -6,15 +6,13 @@ import {
 } from '../../../schemas/endpoints/private-endpoints.ts'
 import type { EndpointChanges } from '../../ports/endpoints/private-endpoints.ts'
 import type { Ports } from '../../ports/ports.ts'
-import { defineOperation } from '../define.ts'
-import { actorOf, answer, ENDPOINT_FAILURES, EXAMPLE_PARAMS, refOf, wholeOf } from './endpoint-answers.ts'
+import { actorOf, defineOperation } from '../define.ts'
+import { answer, ENDPOINT_FAILURES, EXAMPLE_PARAMS, refOf, wholeOf } from './endpoint-answers.ts'
 import { baseUrlOf, countable } from './endpoint-fields.ts'
-
-const ID = 'private_endpoints.update'
 
 /** Changes a draft, which ends its validation. Source: B2.6. */
 export const updatePrivateEndpoint = defineOperation({
-  id: ID,
+  id: 'private_endpoints.update',
   method: 'patch',
   path: '/private-endpoints/{id}',
   tag: 'private-endpoints',
@@ -28,7 +26,7 @@ export const updatePrivateEndpoint = defineOperation({
   async run(call, ports) {
     const changes = changesOf(call.body, ports)
     if (!changes.ok) return changes
-    const changed = await ports.privateEndpoints.update(refOf(call), changes.value, actorOf(call, ID))
+    const changed = await ports.privateEndpoints.update(refOf(call), changes.value, actorOf(call))
     return changed.ok ? ok(answer(wholeOf(changed.value, ports))) : changed
   },
 })

@@ -1,15 +1,13 @@
 import { ok } from '../../../schemas/failures.ts'
 import { PROBING_DEADLINE_MS } from '../../../schemas/endpoints/endpoint-limits.ts'
 import { EndpointParams, EndpointValidationAnswer } from '../../../schemas/endpoints/private-endpoints.ts'
-import { defineOperation } from '../define.ts'
-import { actorOf, answer, EXAMPLE_PARAMS, refOf } from './endpoint-answers.ts'
+import { actorOf, defineOperation } from '../define.ts'
+import { answer, EXAMPLE_PARAMS, refOf } from './endpoint-answers.ts'
 import { validate, VALIDATION_FAILURES } from './validation.ts'
-
-const ID = 'private_endpoints.validate'
 
 /** Sends a real minimal request to the upstream and stores the result. Source: B2.6. */
 export const validatePrivateEndpoint = defineOperation({
-  id: ID,
+  id: 'private_endpoints.validate',
   method: 'post',
   path: '/private-endpoints/{id}/validate',
   tag: 'private-endpoints',
@@ -25,7 +23,7 @@ export const validatePrivateEndpoint = defineOperation({
   failures: VALIDATION_FAILURES,
   example: { params: EXAMPLE_PARAMS, body: { workspace_id: '019a5b0c-4e21-7b1c-92d3-e4f5a6b7c8da' } },
   async run(call, ports) {
-    const by = actorOf(call, ID)
+    const by = actorOf(call)
     const { workspace_id: workspaceId, forms: wanted = null } = call.body
     const validated = await validate(
       { ref: refOf(call), workspaceId: workspaceId.toLowerCase(), forms: wanted, by, call },

@@ -10,11 +10,9 @@ import {
 import { defineOperation } from '../define.ts'
 import { HOST_FAILURES, hostOf } from './hosts.ts'
 
-const ID = 'files.delete'
-
 /** Deletes a file and frees its quota. Source: B2.7. */
 export const deleteFile = defineOperation({
-  id: ID,
+  id: 'files.delete',
   method: 'delete',
   path: '/files/{file_id}',
   tag: 'files',
@@ -25,7 +23,7 @@ export const deleteFile = defineOperation({
   failures: ['file_unknown', ...HOST_FAILURES],
   example: { params: { file_id: 'file_019a5b0c4e21b1c2d3e4f5a6b7c8d9e0' } },
   async run(call, ports) {
-    const host = await hostOf(ID, call, ports)
+    const host = await hostOf(call, ports)
     if (!host.ok) return host
     const { file_id: id } = call.params
     const removed = await host.value.remove(id, call.signal)

@@ -4,11 +4,9 @@ import { FileContent, FileParams, FileScopeQuery } from '../../../schemas/files/
 import { defineOperation } from '../define.ts'
 import { HOST_FAILURES, hostOf } from './hosts.ts'
 
-const ID = 'files.content'
-
 /** Streams a file that may be downloaded: a promoted one, or a provider's file. Source: §2.8, B2.7. */
 export const getFileContent = defineOperation({
-  id: ID,
+  id: 'files.content',
   method: 'get',
   path: '/files/{file_id}/content',
   tag: 'files',
@@ -27,7 +25,7 @@ export const getFileContent = defineOperation({
   ],
   example: { params: { file_id: 'file_019a5b0c4e21b1c2d3e4f5a6b7c8d9e0' } },
   async run(call, ports) {
-    const host = await hostOf(ID, call, ports)
+    const host = await hostOf(call, ports)
     if (!host.ok) return host
     const opened = await host.value.open(call.params.file_id, call.signal)
     if (!opened.ok) return opened

@@ -10,11 +10,9 @@ import {
 import { defineOperation } from '../define.ts'
 import { HOST_FAILURES, hostOf } from './hosts.ts'
 
-const ID = 'files.get'
-
 /** Reads the facts of a file. Source: §2.8, B2.7. */
 export const getFile = defineOperation({
-  id: ID,
+  id: 'files.get',
   method: 'get',
   path: '/files/{file_id}',
   tag: 'files',
@@ -25,7 +23,7 @@ export const getFile = defineOperation({
   failures: ['file_unknown', ...HOST_FAILURES],
   example: { params: { file_id: 'file_019a5b0c4e21b1c2d3e4f5a6b7c8d9e0' } },
   async run(call, ports) {
-    const host = await hostOf(ID, call, ports)
+    const host = await hostOf(call, ports)
     if (!host.ok) return host
     const file = await host.value.get(call.params.file_id, call.signal)
     return file.ok ? ok({ kind: 'json', value: fileAnswer(file.value, shapeOf(call.headers)) }) : file

@@ -32,14 +32,13 @@ export function workspaceOf(key: KeyRecord, named?: string): Outcome<string> {
   return named === undefined || named.toLowerCase() === own ? ok(own) : fail('workspace_forbidden')
 }
 
-type FilesCall = Pick<Call<unknown, FileScopeQuery>, 'key' | 'query' | 'requestId'>
+type FilesCall = Pick<Call<unknown, FileScopeQuery>, 'key' | 'query' | 'requestId' | 'operationId'>
 
 /**
  * The host of the call's files. Each call releases the key for a provider; an intern may have its own.
- * @param operation id of the operation
  * Failures: workspace_forbidden, and those of the release.
  */
-export async function hostOf(operation: string, call: FilesCall, ports: Ports): Promise<Outcome<FileHost>> {
+export async function hostOf(call: FilesCall, ports: Ports): Promise<Outcome<FileHost>> {
   const {
     key,
     query: { provider, workspace_id: named },
@@ -48,7 +47,7 @@ export async function hostOf(operation: string, call: FilesCall, ports: Ports): 
   if (!workspace.ok) return workspace
   if (provider === undefined) return ok(ownHost(workspace.value, ports))
   const scope = { organizationId: key.organizationId, workspaceId: workspace.value, internId: key.internId }
-  return ports.providerFiles.of({ scope, operation, by: changedBy(call) }, provider)
+  return ports.providerFiles.of({ scope, operation: call.operationId, by: changedBy(call) }, provider)
 }
 
 /** The host that is Sluice's own storage. */

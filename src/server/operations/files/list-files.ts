@@ -15,11 +15,9 @@ import type { HostedPage } from '../../ports/files/file-hosts.ts'
 import { defineOperation } from '../define.ts'
 import { HOST_FAILURES, hostOf } from './hosts.ts'
 
-const ID = 'files.list'
-
 /** Lists a workspace's files, page by page. Source: B2.7. */
 export const listFiles = defineOperation({
-  id: ID,
+  id: 'files.list',
   method: 'get',
   path: '/files',
   tag: 'files',
@@ -30,7 +28,7 @@ export const listFiles = defineOperation({
   failures: ['query_invalid', ...HOST_FAILURES],
   example: { query: { limit: 20 } },
   async run(call, ports) {
-    const host = await hostOf(ID, call, ports)
+    const host = await hostOf(call, ports)
     if (!host.ok) return host
     const { query, signal } = call
     const place = placeOf(query)

@@ -19,11 +19,9 @@ import { KIB, MIB } from '../../../schemas/limits/limits.ts'
 import { defineOperation } from '../define.ts'
 import { HOST_FAILURES, hostOf, workspaceOf } from './hosts.ts'
 
-const ID = 'files.upload'
-
 /** Stores a file; its content decides its type. Source: §4.7, §7, B1.7, decisions C8, C16, C24, C26. */
 export const uploadFile = defineOperation({
-  id: ID,
+  id: 'files.upload',
   method: 'post',
   path: '/files',
   tag: 'files',
@@ -53,7 +51,7 @@ export const uploadFile = defineOperation({
     if (call.upload === null) throw new Error('the pipeline passed no upload')
     const workspace = workspaceOf(call.key, call.query.workspace_id)
     if (!workspace.ok) return workspace
-    const host = await hostOf(ID, call, ports)
+    const host = await hostOf(call, ports)
     if (!host.ok) return host
     const request = { workspaceId: workspace.value, idempotency: call.idempotency, signal: call.signal }
     const stored = await host.value.store(call.upload, request)

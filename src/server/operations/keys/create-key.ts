@@ -3,9 +3,8 @@ import type { ApiKeyKind } from '../../../schemas/keys/api-keys.ts'
 import { NewKeyAnswer, type CreateKeyBody } from '../../../schemas/keys/keys.ts'
 import { callLimitsIn } from '../../../schemas/limits/model-calls.ts'
 import type { NewApiKey } from '../../ports/keys/api-keys.ts'
-import { defineOperation, ownWorkspaceOf } from '../define.ts'
+import { actorOf, defineOperation, ownWorkspaceOf } from '../define.ts'
 import {
-  actorOf,
   expiryFrom,
   KEY_FAILURES,
   keyAnswer,
@@ -15,11 +14,9 @@ import {
   wrongMember,
 } from './key-answers.ts'
 
-const ID = 'keys.create'
-
 /** Creates a key; only this reply shows it. Source: B2.10, decisions C6, C9, C16. */
 export const createKey = defineOperation({
-  id: ID,
+  id: 'keys.create',
   method: 'post',
   path: '/keys',
   tag: 'keys',
@@ -44,7 +41,7 @@ export const createKey = defineOperation({
     if (!described.ok) return described
     const workspace = described.value.kind === 'inference' ? (body.workspace_id ?? ownWorkspaceOf(key)) : null
     const input = { ...described.value, organizationId: key.organizationId, workspace }
-    const made = await ports.apiKeys.create(input, actorOf(call, ID))
+    const made = await ports.apiKeys.create(input, actorOf(call))
     return made.ok
       ? ok({
           kind: 'json',

@@ -1,13 +1,11 @@
 import { ok } from '../../../schemas/failures.ts'
 import { KeyDeletedAnswer, KeyParams } from '../../../schemas/keys/keys.ts'
-import { defineOperation } from '../define.ts'
-import { actorOf, EXAMPLE_HASH, KEY_FAILURES, KEY_STATUSES_LISTED, refOf } from './key-answers.ts'
-
-const ID = 'keys.delete'
+import { actorOf, defineOperation } from '../define.ts'
+import { EXAMPLE_HASH, KEY_FAILURES, KEY_STATUSES_LISTED, refOf } from './key-answers.ts'
 
 /** Deletes a key. Source: B2.10. */
 export const deleteKey = defineOperation({
-  id: ID,
+  id: 'keys.delete',
   method: 'delete',
   path: '/keys/{hash}',
   tag: 'keys',
@@ -21,7 +19,7 @@ export const deleteKey = defineOperation({
   failures: ['api_key_unknown', ...KEY_FAILURES],
   example: { params: { hash: EXAMPLE_HASH } },
   async run(call, ports) {
-    const removed = await ports.apiKeys.remove(refOf(call), actorOf(call, ID))
+    const removed = await ports.apiKeys.remove(refOf(call), actorOf(call))
     return removed.ok ? ok({ kind: 'json', value: { deleted: true } }) : removed
   },
 })

@@ -1,9 +1,9 @@
 import { fail, ok, type FailureName, type Outcome } from '../../../schemas/failures.ts'
 import { INSTANT_RULES, instantOf } from '../../../schemas/values/instants.ts'
 import type { ApiKey, CurrentKeyAnswer } from '../../../schemas/keys/keys.ts'
-import type { KeyActor, KeyRef, ManagedKey } from '../../ports/keys/api-keys.ts'
+import type { KeyRef, ManagedKey } from '../../ports/keys/api-keys.ts'
 import type { Ports } from '../../ports/ports.ts'
-import { changedBy, type Call } from '../define.ts'
+import { type Call } from '../define.ts'
 import { modelsRemark } from '../../../schemas/keys/permissions.ts'
 import { nanoOfUsd, usdOfNano } from '../../../schemas/money/costs.ts'
 
@@ -120,10 +120,6 @@ function expiryOf({ expiresAt }: ManagedKey): { expires_at?: string } {
 
 export function refOf({ key, params }: Pick<Call<{ readonly hash: string }>, 'key' | 'params'>): KeyRef {
   return { organizationId: key.organizationId, hash: params.hash }
-}
-
-export function actorOf(call: Pick<Call, 'key' | 'requestId'>, operation: string): KeyActor {
-  return { ...changedBy(call), operation }
 }
 
 /**

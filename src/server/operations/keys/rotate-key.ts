@@ -2,9 +2,8 @@ import { ok, type Outcome } from '../../../schemas/failures.ts'
 import { KeyParams, RotatedKeyAnswer, type RotateKeyBody } from '../../../schemas/keys/keys.ts'
 import { KEY_OVERLAP_S_DEFAULT } from '../../../schemas/keys/key-limits.ts'
 import type { Rotation } from '../../ports/keys/api-keys.ts'
-import { defineOperation } from '../define.ts'
+import { actorOf, defineOperation } from '../define.ts'
 import {
-  actorOf,
   EXAMPLE_HASH,
   expiryFrom,
   KEY_FAILURES,
@@ -13,11 +12,9 @@ import {
   refOf,
 } from './key-answers.ts'
 
-const ID = 'keys.rotate'
-
 /** Replaces a key by a new one; the old key stays valid for a while. An extension of Sluice; decisions C6, C16. */
 export const rotateKey = defineOperation({
-  id: ID,
+  id: 'keys.rotate',
   method: 'post',
   path: '/keys/{hash}/rotate',
   tag: 'keys',
@@ -35,7 +32,7 @@ export const rotateKey = defineOperation({
   async run(call, ports) {
     const request = rotationOf(call.body)
     if (!request.ok) return request
-    const rotated = await ports.apiKeys.rotate(refOf(call), request.value, actorOf(call, ID))
+    const rotated = await ports.apiKeys.rotate(refOf(call), request.value, actorOf(call))
     if (!rotated.ok) return rotated
     const { apiKey, key, previous } = rotated.value
     return ok({

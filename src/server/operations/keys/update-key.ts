@@ -4,9 +4,8 @@ import { callLimitsIn } from '../../../schemas/limits/model-calls.ts'
 import { KeyAnswer, KeyParams, type UpdateKeyBody } from '../../../schemas/keys/keys.ts'
 import type { KeyChanges } from '../../ports/keys/api-keys.ts'
 import type { Ports } from '../../ports/ports.ts'
-import { defineOperation, type Call } from '../define.ts'
+import { actorOf, defineOperation, type Call } from '../define.ts'
 import {
-  actorOf,
   EXAMPLE_HASH,
   KEY_FAILURES,
   KEY_STATUSES_LISTED,
@@ -17,11 +16,9 @@ import {
   REMARK_HEADERS,
 } from './key-answers.ts'
 
-const ID = 'keys.update'
-
 /** Changes a key; every front applies the change. Source: B2.10, decision C3. */
 export const updateKey = defineOperation({
-  id: ID,
+  id: 'keys.update',
   method: 'patch',
   path: '/keys/{hash}',
   tag: 'keys',
@@ -36,7 +33,7 @@ export const updateKey = defineOperation({
   async run(call, ports) {
     const refused = await internRefusal(call, ports)
     if (refused !== null) return refused
-    const updated = await ports.apiKeys.update(refOf(call), changesOf(call.body), actorOf(call, ID))
+    const updated = await ports.apiKeys.update(refOf(call), changesOf(call.body), actorOf(call))
     if (!updated.ok) return updated
     const remark = remarkOn(call.body.allowed_models, ports)
     return ok({ kind: 'json', value: { data: keyAnswer(updated.value) }, ...remark })

@@ -1,16 +1,14 @@
 import { OrganizationQuery } from '../../../schemas/operator/caps.ts'
 import { CreditAddedAnswer, type CreditBody } from '../../../schemas/money/credits.ts'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
-import { changedBy, defineOperation } from '../define.ts'
+import { actorOf, defineOperation } from '../define.ts'
 import { namedOrganization } from '../named-organization.ts'
 import { creditTotals } from './credit-answers.ts'
 import { nanoOfUsd, usdOfNano } from '../../../schemas/money/costs.ts'
 
-const ID = 'credits.add'
-
 /** Books a top-up of the organization's credit, or a correction. Source: an extension of Sluice; C14, C16. */
 export const addCredit = defineOperation({
-  id: ID,
+  id: 'credits.add',
   method: 'post',
   path: '/credits',
   tag: 'credits',
@@ -41,7 +39,7 @@ export const addCredit = defineOperation({
     const target = await ports.operators.targetOf(call.key.organizationId, named.value)
     if (!target.ok) return target
     const request = { organizationId: target.value, amountNano: amount.value, note, claim: call.claim }
-    const booked = await ports.credits.add(request, { ...changedBy(call), operation: ID })
+    const booked = await ports.credits.add(request, actorOf(call))
     if (!booked.ok) return booked
     const { entry, state } = booked.value
     const rendered = {

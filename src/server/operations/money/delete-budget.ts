@@ -1,13 +1,11 @@
 import { BudgetDeletedAnswer, BudgetParams } from '../../../schemas/money/budgets.ts'
 import { ok } from '../../../schemas/failures.ts'
-import { changedBy, defineOperation } from '../define.ts'
+import { actorOf, defineOperation } from '../define.ts'
 import { BUDGET_EXAMPLE, BUDGET_FAILURES, budgetRefOf } from './budget-answers.ts'
-
-const ID = 'budgets.delete'
 
 /** Deletes a budget and succeeds also without one; its window's spend stays counted. Source: B2.9, C15. */
 export const deleteBudget = defineOperation({
-  id: ID,
+  id: 'budgets.delete',
   method: 'delete',
   path: '/workspaces/{workspace_ref}/budgets/{interval}',
   tag: 'budgets',
@@ -20,8 +18,7 @@ export const deleteBudget = defineOperation({
   example: { params: BUDGET_EXAMPLE },
   async run(call, ports) {
     const removed = await ports.budgets.remove(budgetRefOf(call), {
-      ...changedBy(call),
-      operation: ID,
+      ...actorOf(call),
     })
     return removed.ok ? ok({ kind: 'json', value: { deleted: true } }) : removed
   },

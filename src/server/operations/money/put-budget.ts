@@ -1,14 +1,12 @@
 import { BudgetAnswer, BudgetParams } from '../../../schemas/money/budgets.ts'
 import { fail, ok } from '../../../schemas/failures.ts'
-import { changedBy, defineOperation } from '../define.ts'
+import { actorOf, defineOperation } from '../define.ts'
 import { BUDGET_EXAMPLE, BUDGET_FAILURES, budgetAnswer, budgetRefOf } from './budget-answers.ts'
 import { nanoOfUsd } from '../../../schemas/money/costs.ts'
 
-const ID = 'budgets.put'
-
 /** Creates or changes the budget of a workspace on one interval. Source: B2.9, decision C15. */
 export const putBudget = defineOperation({
-  id: ID,
+  id: 'budgets.put',
   method: 'put',
   path: '/workspaces/{workspace_ref}/budgets/{interval}',
   tag: 'budgets',
@@ -28,8 +26,7 @@ export const putBudget = defineOperation({
     if (limitNano === null) return fail('body_invalid')
     const request = { limitNano, ...(countsByok !== undefined && { countsByok }) }
     const changed = await ports.budgets.put(budgetRefOf(call), request, {
-      ...changedBy(call),
-      operation: ID,
+      ...actorOf(call),
     })
     return changed.ok ? ok(budgetAnswer(changed.value)) : changed
   },

@@ -2,17 +2,15 @@ import { AdminJobParams } from '../../../schemas/operator/admin.ts'
 import { DOWNLOAD_DEADLINE_MS } from '../../../schemas/files/file-limits.ts'
 import { VideoContent, VideoContentQuery } from '../../../schemas/videos/videos.ts'
 import { openClip } from '../clip-content.ts'
-import { defineOperation } from '../define.ts'
-import { actorOf, EXAMPLE_JOB } from './admin-answers.ts'
-
-const ID = 'admin.get_job_content'
+import { actorOf, defineOperation } from '../define.ts'
+import { EXAMPLE_JOB } from './admin-answers.ts'
 
 /**
  * Streams a clip of a job to an operator, whole or by range, and writes that to the audit log. Source: our
  * extension; C4.
  */
 export const getAdminJobContent = defineOperation({
-  id: ID,
+  id: 'admin.get_job_content',
   method: 'get',
   path: '/admin/jobs/{job_id}/content',
   tag: 'admin',
@@ -46,7 +44,7 @@ export const getAdminJobContent = defineOperation({
     const workspaceId = place.value
     const output = await videos.output(workspaceId, jobId, index)
     if (!output.ok) return output
-    const noted = await admin.noteClip({ organizationId, workspaceId, jobId, index }, actorOf(call, ID))
+    const noted = await admin.noteClip({ organizationId, workspaceId, jobId, index }, actorOf(call))
     return noted.ok ? openClip(output.value, transfers, call.signal) : noted
   },
 })

@@ -1,17 +1,14 @@
 import { ReplayedDeadAnswer } from '../../../schemas/operator/admin.ts'
 import { ok } from '../../../schemas/failures.ts'
-import { defineOperation } from '../define.ts'
-import { actorOf } from './admin-answers.ts'
+import { actorOf, defineOperation } from '../define.ts'
 import { readableCount } from '../../../schemas/values/readable.ts'
 
 /** Dead letters that one call replays. Decision. */
 export const ADMIN_REPLAYED_MAX = 10_000
 
-const ID = 'admin.replay_dead_webhooks'
-
 /** Delivers dead letters again. Source: an extension of Sluice; C4, C17. */
 export const replayDeadWebhooks = defineOperation({
-  id: ID,
+  id: 'admin.replay_dead_webhooks',
   method: 'post',
   path: '/admin/webhooks/replay',
   tag: 'admin',
@@ -28,7 +25,7 @@ export const replayDeadWebhooks = defineOperation({
       workspace: call.body.workspace_id ?? null,
       countMax: ADMIN_REPLAYED_MAX,
     }
-    const done = await admin.replayDead(request, actorOf(call, ID))
+    const done = await admin.replayDead(request, actorOf(call))
     return done.ok
       ? ok({ kind: 'json', value: { data: { replayed: done.value.replayed, has_more: done.value.hasMore } } })
       : done

@@ -1,13 +1,11 @@
 import { AdminWebhookParams, ReplayedAnswer } from '../../../schemas/operator/admin.ts'
 import { ok } from '../../../schemas/failures.ts'
-import { defineOperation } from '../define.ts'
-import { actorOf, EXAMPLE_DELIVERY } from './admin-answers.ts'
-
-const ID = 'admin.replay_webhook'
+import { actorOf, defineOperation } from '../define.ts'
+import { EXAMPLE_DELIVERY } from './admin-answers.ts'
 
 /** Delivers a webhook again in any state, with all its attempts. Source: an extension of Sluice; C4, C17. */
 export const replayWebhook = defineOperation({
-  id: ID,
+  id: 'admin.replay_webhook',
   method: 'post',
   path: '/admin/webhooks/{id}/replay',
   tag: 'admin',
@@ -19,7 +17,7 @@ export const replayWebhook = defineOperation({
   failures: ['delivery_unknown', 'delivery_waiting', 'store_unavailable'],
   example: { params: { id: EXAMPLE_DELIVERY } },
   async run(call, { admin }) {
-    const replayed = await admin.replay(call.key.organizationId, call.params.id, actorOf(call, ID))
+    const replayed = await admin.replay(call.key.organizationId, call.params.id, actorOf(call))
     return replayed.ok ? ok({ kind: 'json', value: { data: { replayed: 1 } } }) : replayed
   },
 })

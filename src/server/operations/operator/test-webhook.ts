@@ -3,14 +3,11 @@ import { checkCallbackUrl } from '../../../schemas/webhooks/callback-urls.ts'
 import { TestWebhookAnswer } from '../../../schemas/webhooks/operator-webhooks.ts'
 import { WEBHOOK_TEST_DEADLINE_MS } from '../../../schemas/webhooks/webhook-limits.ts'
 import type { WebhookTestResult } from '../../ports/webhooks/operator-webhooks.ts'
-import { defineOperation, ownWorkspaceOf, type Success } from '../define.ts'
-import { actorOf } from './admin-answers.ts'
-
-const ID = 'admin.test_webhook'
+import { actorOf, defineOperation, ownWorkspaceOf, type Success } from '../define.ts'
 
 /** Sends a test event to a receiver and returns the result. Source: an extension of Sluice; C4, C17. */
 export const testWebhook = defineOperation({
-  id: ID,
+  id: 'admin.test_webhook',
   method: 'post',
   path: '/admin/webhooks/test',
   tag: 'admin',
@@ -44,7 +41,7 @@ export const testWebhook = defineOperation({
     if (url === null) return noReceiver()
     const checked = await checkCallbackUrl(url, { path: '/url', gate: egress, holder: workspaceId })
     if (!checked.ok) return checked
-    const tested = await operatorWebhooks.test({ organizationId, workspaceId, url }, actorOf(call, ID))
+    const tested = await operatorWebhooks.test({ organizationId, workspaceId, url }, actorOf(call))
     return tested.ok ? ok(answerOf(tested.value)) : tested
   },
 })

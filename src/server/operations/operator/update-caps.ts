@@ -1,14 +1,12 @@
 import { CapsAnswer, OrganizationQuery } from '../../../schemas/operator/caps.ts'
 import { ok } from '../../../schemas/failures.ts'
-import { changedBy, defineOperation } from '../define.ts'
+import { actorOf, defineOperation } from '../define.ts'
 import { namedOrganization } from '../named-organization.ts'
 import { CAPS_STATUSES, capsAnswer } from './caps-answers.ts'
 
-const ID = 'caps.update'
-
 /** Sets the caps of an organization. Source: an extension of Sluice; C32, C33. */
 export const updateCaps = defineOperation({
-  id: ID,
+  id: 'caps.update',
   method: 'patch',
   path: '/caps',
   tag: 'workspaces',
@@ -35,8 +33,7 @@ export const updateCaps = defineOperation({
       ...(secrets !== undefined && { secrets }),
     }
     const changed = await ports.caps.update(target.value, changes, {
-      ...changedBy(call),
-      operation: ID,
+      ...actorOf(call),
     })
     return changed.ok ? ok({ kind: 'json', value: { data: capsAnswer(changed.value) } }) : changed
   },

@@ -10,11 +10,9 @@ import {
   presetRefOf,
 } from './preset-answers.ts'
 
-const ID = 'presets.archive'
-
 /** Takes a preset out of use. An extension of Sluice; C20. */
 export const archivePreset = defineOperation({
-  id: ID,
+  id: 'presets.archive',
   method: 'post',
   path: '/presets/{slug}/archive',
   tag: 'presets',
@@ -29,7 +27,7 @@ export const archivePreset = defineOperation({
   async run(call, ports) {
     const ref = await presetRefOf(call, ports)
     if (!ref.ok) return ref
-    const preset = await ports.presets.archive(ref.value, presetActorOf(call, ID))
+    const preset = await ports.presets.archive(ref.value, presetActorOf(call))
     return preset.ok ? ok(presetAnswer(preset.value)) : preset
   },
 })

@@ -10,11 +10,9 @@ import {
   type SavingInputs,
 } from './save-preset.ts'
 
-const ID = 'presets.create_from_chat'
-
 /** Saves a preset from a chat request. Source: B2.2, decisions C16, C19, C20. */
 export const createPresetFromChat = defineOperation<SavingInputs<'preset_chat'>, PresetInput>({
-  id: ID,
+  id: 'presets.create_from_chat',
   method: 'post',
   path: '/presets/{slug}/chat/completions',
   tag: 'presets',
@@ -38,5 +36,5 @@ export const createPresetFromChat = defineOperation<SavingInputs<'preset_chat'>,
       max_tokens: 200,
     },
   },
-  run: (call, ports) => savePreset(call, ports, ID),
+  run: savePreset,
 })

@@ -10,11 +10,9 @@ import {
   type SavingInputs,
 } from './save-preset.ts'
 
-const ID = 'presets.create_from_messages'
-
 /** Saves a preset from a messages request. Source: B2.2, decisions C16, C19, C20. */
 export const createPresetFromMessages = defineOperation<SavingInputs<'preset_messages'>, PresetInput>({
-  id: ID,
+  id: 'presets.create_from_messages',
   method: 'post',
   path: '/presets/{slug}/messages',
   tag: 'presets',
@@ -35,5 +33,5 @@ export const createPresetFromMessages = defineOperation<SavingInputs<'preset_mes
       max_tokens: 200,
     },
   },
-  run: (call, ports) => savePreset(call, ports, ID),
+  run: savePreset,
 })

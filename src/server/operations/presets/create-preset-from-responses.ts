@@ -12,11 +12,9 @@ import {
 } from './save-preset.ts'
 import { readableBytes } from '../../../schemas/values/readable.ts'
 
-const ID = 'presets.create_from_responses'
-
 /** Saves a preset from a responses request. Source: §4.2, §2.4, §7, B1.2, decisions C16, C19, C20. */
 export const createPresetFromResponses = defineOperation<SavingInputs<'preset_responses'>, PresetInput>({
-  id: ID,
+  id: 'presets.create_from_responses',
   method: 'post',
   path: '/presets/{slug}/responses',
   tag: 'presets',
@@ -34,5 +32,5 @@ export const createPresetFromResponses = defineOperation<SavingInputs<'preset_re
     params: EXAMPLE_PRESET,
     body: { model: 'acme/text', instructions: 'Answer in one sentence.', input: 'Hello', temperature: 0.2 },
   },
-  run: (call, ports) => savePreset(call, ports, ID),
+  run: savePreset,
 })

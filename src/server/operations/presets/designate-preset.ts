@@ -10,11 +10,9 @@ import {
   presetRefOf,
 } from './preset-answers.ts'
 
-const ID = 'presets.designate'
-
 /** Designates another version of a preset, an earlier or a later one. An extension of Sluice; C20. */
 export const designatePreset = defineOperation({
-  id: ID,
+  id: 'presets.designate',
   method: 'post',
   path: '/presets/{slug}/designate',
   tag: 'presets',
@@ -30,7 +28,7 @@ export const designatePreset = defineOperation({
   async run(call, ports) {
     const ref = await presetRefOf(call, ports)
     if (!ref.ok) return ref
-    const preset = await ports.presets.designate(ref.value, call.body.version, presetActorOf(call, ID))
+    const preset = await ports.presets.designate(ref.value, call.body.version, presetActorOf(call))
     return preset.ok ? ok(presetAnswer(preset.value)) : preset
   },
 })

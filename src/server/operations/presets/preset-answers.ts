@@ -10,7 +10,7 @@ import type {
   PresetVersion,
 } from '../../ports/presets/presets.ts'
 import type { PageInput } from '../../ports/workspaces/workspaces.ts'
-import { changedBy, ownWorkspaceOf, type Call, type Success } from '../define.ts'
+import { actorOf, ownWorkspaceOf, type Call, type Success } from '../define.ts'
 
 /** Failures of every operation of presets. */
 export const PRESET_FAILURES = [
@@ -69,9 +69,8 @@ export async function presetRefOf(
   return workspace.ok ? ok({ workspaceId: workspace.value, slug: call.params.slug }) : workspace
 }
 
-/** @param operation id of the operation, for the audit log */
-export function presetActorOf(call: Pick<Call, 'key' | 'requestId'>, operation: string): PresetActor {
-  return { ...changedBy(call), operation, organizationId: call.key.organizationId }
+export function presetActorOf(call: Pick<Call, 'key' | 'requestId' | 'operationId'>): PresetActor {
+  return { ...actorOf(call), organizationId: call.key.organizationId }
 }
 
 export function presetPageOf({ limit = PRESETS_PAGE_DEFAULT, offset = 0 }: Partial<PageInput>): PageInput {

@@ -34,14 +34,10 @@ export interface SavingInputs<B extends BodyName> {
 
 type SavingCall = Call<{ readonly slug: string }, { readonly workspace_id?: string }, PresetInput>
 
-/**
- * Saves a preset from any of the three forms: each body already has the stored form. @param operation id of
- * the operation
- */
+/** Saves a preset from any of the three forms: each body already has the stored form. */
 export async function savePreset(
   call: SavingCall,
   ports: Pick<Ports, 'presets' | 'workspaces'>,
-  operation: string,
 ): Promise<Outcome<Success>> {
   // A session id in the body wins, and was checked with the body. §4.2.
   const session = sessionIdOf(
@@ -51,7 +47,7 @@ export async function savePreset(
   if (!session.ok) return session
   const ref = await presetRefOf(call, ports)
   if (!ref.ok) return ref
-  const saved = await ports.presets.put(ref.value, call.body, presetActorOf(call, operation))
+  const saved = await ports.presets.put(ref.value, call.body, presetActorOf(call))
   return saved.ok ? ok(presetAnswer(saved.value, ignoredRemark(call.body))) : saved
 }
 

@@ -13,7 +13,15 @@ import type { ScimPage, ScimQuery, ScimResources } from '../../ports/scim/scim.t
 import { defineOperation, type AnyOperation, type Call, type Success } from '../define.ts'
 import { patchStepsOf, type PatchStep } from './patch-steps.ts'
 import { selectionOf, type Selection } from './projection.ts'
-import { actorOf, etagOf, EXAMPLE_ID, isKnown, queryOf, versionsOf, type Tagged } from './scim-calls.ts'
+import {
+  directoryActorOf,
+  etagOf,
+  EXAMPLE_ID,
+  isKnown,
+  queryOf,
+  versionsOf,
+  type Tagged,
+} from './scim-calls.ts'
 
 interface CallText {
   readonly id: string
@@ -166,9 +174,8 @@ interface CreateInputs {
 
 /** Source: RFC 7644 §3.3. */
 function creating<R extends Tagged, I, C>(resource: ScimResource<R, I, C>): AnyOperation {
-  const head = headOf(resource, 'create')
   return defineOperation<CreateInputs, Attributes>({
-    ...head,
+    ...headOf(resource, 'create'),
     method: 'post',
     input: { query: ScimShownQuery, body: resource.bodies.replace },
     success: { status: 201, body: resource.shapes.one, headers: ONE_HEADERS },
@@ -178,7 +185,7 @@ function creating<R extends Tagged, I, C>(resource: ScimResource<R, I, C>): AnyO
     async run(call, ports) {
       const input = resource.inputOf(call.body)
       if (!input.ok) return input
-      const made = await resource.store(ports).create(input.value, actorOf(call, head.id))
+      const made = await resource.store(ports).create(input.value, directoryActorOf(call))
       return made.ok ? written(resource, made.value, { call, ports, input: input.value }) : made
     },
   })
@@ -200,9 +207,8 @@ function changing<R extends Tagged, I, C>(
 ): AnyOperation {
   const isPatch = kind === 'patch'
   const isShown = !isPatch || resource.isPatchShown
-  const head = headOf(resource, kind, '/{id}')
   return defineOperation<ChangeInputs, Attributes>({
-    ...head,
+    ...headOf(resource, kind, '/{id}'),
     method: isPatch ? 'patch' : 'put',
     input: {
       params: ScimParams,
@@ -228,7 +234,7 @@ function changing<R extends Tagged, I, C>(
       const change = await (isPatch ? patchOf(resource, params.id, body) : resource.replacing(body))
       if (!change.ok) return change
       const versions = versionsOf(headers['if-match'])
-      const by = actorOf(call, head.id)
+      const by = directoryActorOf(call)
       const changed = await resource.store(ports).update(params.id, change.value, versions, by)
       if (!changed.ok) return changed
       return isShown
@@ -249,9 +255,8 @@ async function patchOf<R extends Tagged, I, C>(
 
 /** Source: RFC 7644 §3.6. */
 function deleting<R extends Tagged, I, C>(resource: ScimResource<R, I, C>): AnyOperation {
-  const head = headOf(resource, 'delete', '/{id}')
   return defineOperation({
-    ...head,
+    ...headOf(resource, 'delete', '/{id}'),
     method: 'delete',
     input: { params: ScimParams, headers: ['if-match'] },
     success: { status: 204, body: null },
@@ -260,7 +265,7 @@ function deleting<R extends Tagged, I, C>(resource: ScimResource<R, I, C>): AnyO
     example: { params: PARAMS },
     async run(call, ports) {
       const versions = versionsOf(call.headers['if-match'])
-      const removed = await resource.store(ports).remove(call.params.id, versions, actorOf(call, head.id))
+      const removed = await resource.store(ports).remove(call.params.id, versions, directoryActorOf(call))
       return removed.ok ? ok({ kind: 'nothing' }) : removed
     },
   })

@@ -5,13 +5,12 @@ import { SCIM_RESULTS_DEFAULT, SCIM_RESULTS_MAX } from '../../../schemas/scim/sc
 import type { ScimListQuery, ScimSearchBody } from '../../../schemas/scim/scim-resources.ts'
 import type { DirectoryActor } from '../../ports/scim/directory.ts'
 import type { IfMatch, ScimQuery } from '../../ports/scim/scim.ts'
-import { changedBy, type Call } from '../define.ts'
+import { actorOf, type Call } from '../define.ts'
 
 export const EXAMPLE_ID = '019a5b0c-4e21-7b1c-92d3-e4f5a6b7c8d9'
 
-/** @param operation id of the operation, for the audit log */
-export function actorOf(call: Pick<Call, 'key' | 'requestId'>, operation: string): DirectoryActor {
-  return { ...changedBy(call), operation, organizationId: call.key.organizationId }
+export function directoryActorOf(call: Pick<Call, 'key' | 'requestId' | 'operationId'>): DirectoryActor {
+  return { ...actorOf(call), organizationId: call.key.organizationId }
 }
 
 /** The selection of a list. A page out of bounds becomes the nearest valid page. RFC 7644 §3.4.2.4. */

@@ -2,7 +2,7 @@ import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { hintOf, nearest, shown } from '../../../schemas/nearest.ts'
 import { Secret } from '../../../schemas/vault/secret.ts'
 import { ProviderKeyAnswer, providerKeyId } from '../../../schemas/workspaces/byok.ts'
-import { changedBy, defineOperation, ownWorkspaceOf } from '../define.ts'
+import { actorOf, defineOperation, ownWorkspaceOf } from '../define.ts'
 import {
   holderOf,
   keyTakers,
@@ -15,11 +15,9 @@ import {
 } from './provider-key-view.ts'
 import { SEALING_FAILURES } from './vault-scope.ts'
 
-const ID = 'byok.create'
-
 /** Stores a workspace's own key for a provider in its vault. Source: B2.11. */
 export const createProviderKey = defineOperation({
-  id: ID,
+  id: 'byok.create',
   method: 'post',
   path: '/byok',
   tag: 'byok',
@@ -55,7 +53,7 @@ export const createProviderKey = defineOperation({
     const stored = await vaults.put(
       vaultOf(workspace.value),
       { name, hosts: [host], value: new Secret(body.key), expects: 'absent' },
-      { ...changedBy(call), operation: ID },
+      actorOf(call),
     )
     const workspaceId = workspace.value.id
     if (stored.ok)

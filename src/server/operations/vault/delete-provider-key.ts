@@ -1,6 +1,6 @@
 import { fail, ok } from '../../../schemas/failures.ts'
 import { DeletedProviderKeyAnswer, ProviderKeyParams } from '../../../schemas/workspaces/byok.ts'
-import { changedBy, defineOperation } from '../define.ts'
+import { actorOf, defineOperation } from '../define.ts'
 import {
   EXAMPLE_KEY_ID,
   keyAt,
@@ -11,11 +11,9 @@ import {
   vaultOf,
 } from './provider-key-view.ts'
 
-const ID = 'byok.delete'
-
 /** Deletes a workspace's own key for a provider. Source: B2.11. */
 export const deleteProviderKey = defineOperation({
-  id: ID,
+  id: 'byok.delete',
   method: 'delete',
   path: '/byok/{id}',
   tag: 'byok',
@@ -34,7 +32,7 @@ export const deleteProviderKey = defineOperation({
     if (!secret.ok) return secret
     const allowed = mayWrite(workspace)
     if (!allowed.ok) return allowed
-    const by = { ...changedBy(call), operation: ID }
+    const by = actorOf(call)
     const removed = await ports.vaults.remove(vaultOf(workspace), secret.value.name, by)
     if (removed.ok) return ok({ kind: 'json', value: { deleted: true } })
     return removed.failure.name === 'secret_unknown' ? fail('provider_key_unknown') : removed

@@ -7,7 +7,7 @@ import {
 } from '../../../schemas/workspaces/byok.ts'
 import type { Ports } from '../../ports/ports.ts'
 import type { SecretMetadata } from '../../ports/vault/vault.ts'
-import { changedBy, defineOperation, type Call } from '../define.ts'
+import { actorOf, defineOperation, type Call } from '../define.ts'
 import {
   EXAMPLE_KEY_ID,
   keyAt,
@@ -23,11 +23,9 @@ import {
 } from './provider-key-view.ts'
 import { SEALING_FAILURES } from './vault-scope.ts'
 
-const ID = 'byok.update'
-
 /** Replaces a workspace's own key for a provider. Source: B2.11. */
 export const updateProviderKey = defineOperation({
-  id: ID,
+  id: 'byok.update',
   method: 'patch',
   path: '/byok/{id}',
   tag: 'byok',
@@ -70,7 +68,7 @@ async function replaced(
     vaultOf(workspace),
     // A holder of `vault:write` may have chosen the hosts of the earlier value: the new one must not go there.
     { name: secret.name, hosts: [taker.host], value: new Secret(key), expects: 'present' },
-    { ...changedBy(call), operation: ID },
+    actorOf(call),
   )
   // The secret was deleted between the two statements.
   return !stored.ok && stored.failure.name === 'secret_unknown' ? fail('provider_key_unknown') : stored

@@ -1,9 +1,8 @@
 import { ok } from '../../../schemas/failures.ts'
 import { AddedMembersAnswer } from '../../../schemas/workspaces/members.ts'
 import { WorkspaceParams } from '../../../schemas/workspaces/workspaces.ts'
-import { defineOperation } from '../define.ts'
+import { actorOf, defineOperation } from '../define.ts'
 import {
-  actorOf,
   EXAMPLE_USER,
   EXAMPLE_WORKSPACE,
   memberAnswer,
@@ -12,11 +11,9 @@ import {
   WORKSPACE_STATUSES,
 } from './workspace-answers.ts'
 
-const ID = 'workspaces.add_members'
-
 /** Makes users of the organization members of a workspace by hand, all or none. Source: B2.9. */
 export const addMembers = defineOperation({
-  id: ID,
+  id: 'workspaces.add_members',
   method: 'post',
   path: '/workspaces/{id}/members/add',
   tag: 'workspaces',
@@ -30,7 +27,7 @@ export const addMembers = defineOperation({
   example: { params: { id: EXAMPLE_WORKSPACE }, body: { user_ids: [EXAMPLE_USER] } },
   async run(call, { workspaces }) {
     const { user_ids: userIds, role = 'member' } = call.body
-    const added = await workspaces.addMembers(refOf(call), { userIds, role }, actorOf(call, ID))
+    const added = await workspaces.addMembers(refOf(call), { userIds, role }, actorOf(call))
     if (!added.ok) return added
     const { changedCount, members } = added.value
     return ok({ kind: 'json', value: { added_count: changedCount, data: members.map(memberAnswer) } })

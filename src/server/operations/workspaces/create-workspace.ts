@@ -1,14 +1,12 @@
 import { checkCallbackUrl } from '../../../schemas/webhooks/callback-urls.ts'
 import { ok } from '../../../schemas/failures.ts'
 import { WorkspaceAnswer } from '../../../schemas/workspaces/workspaces.ts'
-import { defineOperation } from '../define.ts'
-import { actorOf, changesOf, targetOf, workspaceAnswer } from './workspace-answers.ts'
-
-const ID = 'workspaces.create'
+import { actorOf, defineOperation } from '../define.ts'
+import { changesOf, targetOf, workspaceAnswer } from './workspace-answers.ts'
 
 /** Creates a workspace. Source: B2.9, decisions C6, C16. */
 export const createWorkspace = defineOperation({
-  id: ID,
+  id: 'workspaces.create',
   method: 'post',
   path: '/workspaces',
   tag: 'workspaces',
@@ -44,7 +42,7 @@ export const createWorkspace = defineOperation({
       slug: body.slug,
       ...changesOf(body),
     }
-    const made = await ports.workspaces.create(request, actorOf(call, ID))
+    const made = await ports.workspaces.create(request, actorOf(call))
     return made.ok ? ok({ kind: 'json', value: { data: workspaceAnswer(made.value) } }) : made
   },
 })

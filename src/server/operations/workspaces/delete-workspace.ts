@@ -4,20 +4,12 @@ import {
   DeleteWorkspaceQuery,
   WorkspaceParams,
 } from '../../../schemas/workspaces/workspaces.ts'
-import { defineOperation } from '../define.ts'
-import {
-  actorOf,
-  EXAMPLE_WORKSPACE,
-  refOf,
-  WORKSPACE_FAILURES,
-  WORKSPACE_STATUSES,
-} from './workspace-answers.ts'
-
-const ID = 'workspaces.delete'
+import { actorOf, defineOperation } from '../define.ts'
+import { EXAMPLE_WORKSPACE, refOf, WORKSPACE_FAILURES, WORKSPACE_STATUSES } from './workspace-answers.ts'
 
 /** Deletes a workspace with everything that belongs to it. Source: B2.9. */
 export const deleteWorkspace = defineOperation({
-  id: ID,
+  id: 'workspaces.delete',
   method: 'delete',
   path: '/workspaces/{id}',
   tag: 'workspaces',
@@ -33,7 +25,7 @@ export const deleteWorkspace = defineOperation({
   example: { params: { id: EXAMPLE_WORKSPACE } },
   async run(call, ports) {
     const mayBeDefault = call.query.confirm_default_workspace_deletion === true
-    const removed = await ports.workspaces.remove(refOf(call), mayBeDefault, actorOf(call, ID))
+    const removed = await ports.workspaces.remove(refOf(call), mayBeDefault, actorOf(call))
     return removed.ok ? ok({ kind: 'json', value: { deleted: true } }) : removed
   },
 })

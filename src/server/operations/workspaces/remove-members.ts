@@ -1,9 +1,8 @@
 import { ok } from '../../../schemas/failures.ts'
 import { RemovedMembersAnswer } from '../../../schemas/workspaces/members.ts'
 import { WorkspaceParams } from '../../../schemas/workspaces/workspaces.ts'
-import { defineOperation } from '../define.ts'
+import { actorOf, defineOperation } from '../define.ts'
 import {
-  actorOf,
   EXAMPLE_USER,
   EXAMPLE_WORKSPACE,
   refOf,
@@ -11,11 +10,9 @@ import {
   WORKSPACE_STATUSES,
 } from './workspace-answers.ts'
 
-const ID = 'workspaces.remove_members'
-
 /** Ends memberships that were given by hand, all or none. Source: B2.9. */
 export const removeMembers = defineOperation({
-  id: ID,
+  id: 'workspaces.remove_members',
   method: 'post',
   path: '/workspaces/{id}/members/remove',
   tag: 'workspaces',
@@ -29,7 +26,7 @@ export const removeMembers = defineOperation({
   failures: ['body_invalid', ...WORKSPACE_FAILURES],
   example: { params: { id: EXAMPLE_WORKSPACE }, body: { user_ids: [EXAMPLE_USER] } },
   async run(call, { workspaces }) {
-    const removed = await workspaces.removeMembers(refOf(call), call.body.user_ids, actorOf(call, ID))
+    const removed = await workspaces.removeMembers(refOf(call), call.body.user_ids, actorOf(call))
     return removed.ok ? ok({ kind: 'json', value: { removed_count: removed.value } }) : removed
   },
 })

@@ -2,10 +2,9 @@ import { checkCallbackUrl } from '../../../schemas/webhooks/callback-urls.ts'
 import { OrganizationQuery } from '../../../schemas/operator/caps.ts'
 import { ok } from '../../../schemas/failures.ts'
 import { WorkspaceAnswer, WorkspaceParams } from '../../../schemas/workspaces/workspaces.ts'
-import { defineOperation } from '../define.ts'
+import { actorOf, defineOperation } from '../define.ts'
 import { namedOrganization } from '../named-organization.ts'
 import {
-  actorOf,
   changesOf,
   EXAMPLE_WORKSPACE,
   refOf,
@@ -15,11 +14,9 @@ import {
   workspaceAnswer,
 } from './workspace-answers.ts'
 
-const ID = 'workspaces.update'
-
 /** Changes a workspace. Source: B2.9. */
 export const updateWorkspace = defineOperation({
-  id: ID,
+  id: 'workspaces.update',
   method: 'patch',
   path: '/workspaces/{id}',
   tag: 'workspaces',
@@ -66,7 +63,7 @@ export const updateWorkspace = defineOperation({
     const isNothing = Object.keys(changes).length === 0
     const changed = await (isNothing
       ? ports.workspaces.get(ref)
-      : ports.workspaces.update(ref, changes, actorOf(call, ID)))
+      : ports.workspaces.update(ref, changes, actorOf(call)))
     return changed.ok ? ok({ kind: 'json', value: { data: workspaceAnswer(changed.value) } }) : changed
   },
 })

@@ -13,12 +13,11 @@ import type {
   Member,
   PageInput,
   Workspace,
-  WorkspaceActor,
   WorkspaceChanges,
   WorkspaceRef,
 } from '../../ports/workspaces/workspaces.ts'
 import { WORKSPACES_PAGE_DEFAULT } from '../../../schemas/workspaces/workspace-limits.ts'
-import { changedBy, type Call } from '../define.ts'
+import { type Call } from '../define.ts'
 
 /** Statuses of the operations that name a workspace. B2.9. */
 export const WORKSPACE_STATUSES = [400, 403, 404, 500] as const
@@ -31,10 +30,6 @@ export const WORKSPACE_FAILURES = [
 export const EXAMPLE_WORKSPACE = 'research'
 /** Id of the user in the examples. */
 export const EXAMPLE_USER = '0190a1b2-c3d4-7e5f-8a6b-7c8d9e0f1a2b'
-
-export function actorOf(call: Pick<Call, 'key' | 'requestId'>, operation: string): WorkspaceActor {
-  return { ...changedBy(call), operation }
-}
 
 export function refOf({ key, params }: Pick<Call<{ readonly id: string }>, 'key' | 'params'>): WorkspaceRef {
   return { organizationId: key.organizationId, reference: params.id }

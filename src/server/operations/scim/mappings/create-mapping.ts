@@ -1,13 +1,11 @@
 import { ok } from '../../../../schemas/failures.ts'
 import { MappingAnswer } from '../../../../schemas/scim/group-mappings.ts'
 import { defineOperation } from '../../define.ts'
-import { actorOf, mappingAnswer } from './mapping-answers.ts'
-
-const ID = 'scim.create_mapping'
+import { directoryActorOf, mappingAnswer } from './mapping-answers.ts'
 
 /** Maps a group to a workspace. Source: B2.5, decisions C6, C16. */
 export const createMapping = defineOperation({
-  id: ID,
+  id: 'scim.create_mapping',
   method: 'post',
   path: '/scim/group-mappings',
   tag: 'group-mappings',
@@ -29,7 +27,7 @@ export const createMapping = defineOperation({
   },
   async run(call, ports) {
     const { scim_group_id: groupId, workspace_id: workspaceId, role } = call.body
-    const made = await ports.groupMappings.create({ groupId, workspaceId, role }, actorOf(call, ID))
+    const made = await ports.groupMappings.create({ groupId, workspaceId, role }, directoryActorOf(call))
     return made.ok ? ok({ kind: 'json', value: { data: mappingAnswer(made.value) } }) : made
   },
 })

@@ -5,13 +5,11 @@ import {
   MappingParams,
 } from '../../../../schemas/scim/group-mappings.ts'
 import { defineOperation } from '../../define.ts'
-import { actorOf, CHANGE_STATUSES, EXAMPLE_MAPPING, MAPPING_FAILURES } from './mapping-answers.ts'
-
-const ID = 'scim.delete_mapping'
+import { directoryActorOf, CHANGE_STATUSES, EXAMPLE_MAPPING, MAPPING_FAILURES } from './mapping-answers.ts'
 
 /** Ends a mapping, and optionally its grants. Source: §4.6, B1.6. */
 export const deleteMapping = defineOperation({
-  id: ID,
+  id: 'scim.delete_mapping',
   method: 'delete',
   path: '/scim/group-mappings/{id}',
   tag: 'group-mappings',
@@ -26,7 +24,7 @@ export const deleteMapping = defineOperation({
     const removed = await ports.groupMappings.remove(
       call.params.id,
       call.query.keep_members,
-      actorOf(call, ID),
+      directoryActorOf(call),
     )
     return removed.ok ? ok({ kind: 'json', value: { deleted: true } }) : removed
   },

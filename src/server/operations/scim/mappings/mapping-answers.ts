@@ -7,7 +7,7 @@ import type {
 import { SCIM_PAGE_DEFAULT } from '../../../../schemas/scim/mapping-limits.ts'
 import type { DirectoryActor, DirectoryGroup, GroupMapping, SyncJob } from '../../../ports/scim/directory.ts'
 import type { PageInput } from '../../../ports/workspaces/workspaces.ts'
-import { changedBy, type Call } from '../../define.ts'
+import { actorOf, type Call } from '../../define.ts'
 
 /** Statuses of the operations that read a mapping. B2.5, B1.5, B1.6. */
 export const READ_STATUSES = [404, 500] as const
@@ -21,8 +21,8 @@ export const MAPPING_FAILURES = [
 
 export const EXAMPLE_MAPPING = '01985e3f-6c1e-7d53-9a56-3f1f6f0f2c11'
 
-export function actorOf(call: Pick<Call, 'key' | 'requestId'>, operation: string): DirectoryActor {
-  return { ...changedBy(call), operation, organizationId: call.key.organizationId }
+export function directoryActorOf(call: Pick<Call, 'key' | 'requestId' | 'operationId'>): DirectoryActor {
+  return { ...actorOf(call), organizationId: call.key.organizationId }
 }
 
 export function pageOf({ limit = SCIM_PAGE_DEFAULT, offset = 0 }: Partial<PageInput>): PageInput {

@@ -1,13 +1,11 @@
 import { ok } from '../../../../schemas/failures.ts'
 import { SyncJobAnswer } from '../../../../schemas/scim/group-mappings.ts'
 import { defineOperation } from '../../define.ts'
-import { actorOf, READ_STATUSES, syncJobAnswer } from './mapping-answers.ts'
-
-const ID = 'scim.start_sync'
+import { directoryActorOf, READ_STATUSES, syncJobAnswer } from './mapping-answers.ts'
 
 /** Starts a new computation of all grants of the organization. Source: B2.5, decision C6. */
 export const startSync = defineOperation({
-  id: ID,
+  id: 'scim.start_sync',
   method: 'post',
   path: '/scim/sync-jobs',
   tag: 'group-mappings',
@@ -20,7 +18,7 @@ export const startSync = defineOperation({
   failures: ['store_unavailable'],
   example: {},
   async run(call, ports) {
-    const started = await ports.groupMappings.startSync(actorOf(call, ID))
+    const started = await ports.groupMappings.startSync(directoryActorOf(call))
     if (!started.ok) return started
     const headers = { location: `/api/v1/scim/sync-jobs/${started.value.id}` }
     return ok({ kind: 'json', value: { data: syncJobAnswer(started.value) }, headers })

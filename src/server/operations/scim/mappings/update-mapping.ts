@@ -2,18 +2,16 @@ import { ok } from '../../../../schemas/failures.ts'
 import { MappingAnswer, MappingParams } from '../../../../schemas/scim/group-mappings.ts'
 import { defineOperation } from '../../define.ts'
 import {
-  actorOf,
+  directoryActorOf,
   CHANGE_STATUSES,
   EXAMPLE_MAPPING,
   mappingAnswer,
   MAPPING_FAILURES,
 } from './mapping-answers.ts'
 
-const ID = 'scim.update_mapping'
-
 /** Changes the role that a mapping grants. Source: §4.5, B1.5. */
 export const updateMapping = defineOperation({
-  id: ID,
+  id: 'scim.update_mapping',
   method: 'patch',
   path: '/scim/group-mappings/{id}',
   tag: 'group-mappings',
@@ -26,7 +24,7 @@ export const updateMapping = defineOperation({
   failures: MAPPING_FAILURES,
   example: { params: { id: EXAMPLE_MAPPING }, body: { role: 'admin' } },
   async run(call, ports) {
-    const changed = await ports.groupMappings.setRole(call.params.id, call.body.role, actorOf(call, ID))
+    const changed = await ports.groupMappings.setRole(call.params.id, call.body.role, directoryActorOf(call))
     return changed.ok ? ok({ kind: 'json', value: { data: mappingAnswer(changed.value) } }) : changed
   },
 })
