@@ -7,9 +7,11 @@ import { progress } from './keep-record.ts'
 import { eachRatio } from './ratios.ts'
 import { spread } from './statistics.ts'
 import { ROOT } from './text.ts'
+import { floorLines, floorsOf, type Floored } from './transfers/floors.ts'
 import { startUploadGateway, type Gateway } from './transfers/gateway.ts'
 import { growth, sample, type TransferSample } from './transfers/measure.ts'
 import { transferOptionsOrExit } from './transfers/options.ts'
+import { FILE_KINDS } from './transfers/payload.ts'
 import { startBusboy, startFileNginx, startTus } from './transfers/peers.ts'
 import { growthOf, growthText, memoryText } from './transfers/report.ts'
 import { totalOf } from './transfers/resources.ts'
@@ -33,6 +35,7 @@ const input = { root: ROOT, downloadBytes: [] }
 try {
   if (bench.runs('speed') || bench.runs('crowd') || bench.runs('sizes') || bench.runs('tiny')) await beside()
   if (options.only.includes('sluice')) {
+    if (bench.runs('floors')) await floors()
     if (bench.runs('memory')) await memory('disk', {})
     if (bench.runs('s3')) await intoS3()
     if (bench.runs('sink')) await slowSink()
@@ -50,7 +53,9 @@ async function beside(): Promise<void> {
     await bench.start('tus', () => startTus(input))
     await bench.start('sluice', () => startUploadGateway({ isSynced: false }))
   }
-  const gateway = await bench.start('sluice', () => startUploadGateway({ isSynced: true }))
+  const gateway = await bench.start('sluice', () =>
+    startUploadGateway({ isSynced: true, kinds: ['media', 'a text'] }),
+  )
   if (bench.runs('speed')) speedChecks(await bench.speed(options.repeats))
   if (bench.runs('crowd')) await bench.crowd()
   if (bench.runs('sizes')) await bench.sizes()
@@ -125,6 +130,23 @@ async function tiny(gateway: Gateway): Promise<void> {
 
 function latencyText({ p50, p99 }: Latency): string {
   return `p50 ${p50.toFixed(2)}, p99 ${p99.toFixed(2)} ms`
+}
+
+/** The uploads of each kind of file, next to what their steps take alone. */
+async function floors(): Promise<void> {
+  const gateway = bench.keep(await startUploadGateway({ isSynced: true, kinds: FILE_KINDS }))
+  try {
+    const found = await bench.speed(options.repeats)
+    const floored: Floored[] = []
+    for (const [nth, kind] of FILE_KINDS.entries()) {
+      progress(`floors of ${kind}`)
+      const samples = found.get(gateway.targets[nth]?.name ?? '') ?? []
+      floored.push({ kind, samples, floors: await floorsOf(kind, options) })
+    }
+    for (const line of floorLines(floored)) bench.fact(line)
+  } finally {
+    await bench.stopServers()
+  }
 }
 
 /** Memory of a new node during uploads of one kind. */

@@ -3,6 +3,7 @@ import { containerFileId } from '../../src/schemas/containers/container-paths.ts
 import type { ProcessRow } from '../../test/support/load/process-cpu.ts'
 import { startStand, type Stand } from '../../test/support/nodes/stand.ts'
 import { wholeFile } from '../../test/support/files/wave-file.ts'
+import type { FileKind } from './payload.ts'
 import type { TransferRequest, TransferResult } from './plan.ts'
 import type { FileServer, FileTarget } from './target.ts'
 
@@ -26,10 +27,13 @@ const SETTINGS = { SLUICE_FRONTS: '1', SLUICE_WORKERS: 'auto' }
 export interface UploadInput {
   /** False: without fsync, as nginx and others work. */
   readonly isSynced: boolean
+  /** A target for each; media when omitted. */
+  readonly kinds?: readonly FileKind[]
   readonly settings?: Readonly<Record<string, string>>
 }
 
-export async function startUploadGateway({ isSynced, settings }: UploadInput): Promise<Gateway> {
+export async function startUploadGateway(input: UploadInput): Promise<Gateway> {
+  const { isSynced, kinds = ['media'], settings } = input
   const gateway = await startGateway({
     ...settings,
     ...(isSynced ? {} : { NODE_OPTIONS: `--import ${UNSYNCED}` }),
@@ -45,13 +49,14 @@ export async function startUploadGateway({ isSynced, settings }: UploadInput): P
     body: 'form',
     status: 200,
   })
-  const target = targetOf(gateway.stand, { name, note, request })
-  const ofText = targetOf(gateway.stand, {
-    name: `${name}, a text`,
-    note,
-    request: () => ({ ...request(), isText: true }),
-  })
-  return { ...gateway, targets: isSynced ? [target, ofText] : [target] }
+  const targets = kinds.map((file) =>
+    targetOf(gateway.stand, {
+      name: file === 'media' ? name : `${name}, ${file}`,
+      note,
+      request: () => ({ ...request(), file }),
+    }),
+  )
+  return { ...gateway, targets }
 }
 
 /** A node with a container file and a promoted file of each size. */

@@ -1,8 +1,7 @@
 /** The generator's own process: runs one plan that it gets by IPC, and returns the result. */
 import { build as buildHistogram } from 'hdr-histogram-js'
-import { wholeFile } from '../../test/support/files/wave-file.ts'
 import { TransferConnection, type TransferOutcome } from './connection.ts'
-import { BOUNDARY, FORM_HEAD, FORM_TAIL, proseFile } from './payload.ts'
+import { BOUNDARY, fileOf, FORM_HEAD, FORM_TAIL } from './payload.ts'
 import type { TransferPlan, TransferRequest, TransferResult } from './plan.ts'
 
 const FAILURES_KEPT = 10
@@ -129,8 +128,7 @@ class Transfers {
 
 /** The bytes of the request, made once. */
 function encode(request: TransferRequest, payloadBytes: number): readonly Buffer[] {
-  const file = request.isText === true ? proseFile : wholeFile
-  const payload = request.body === 'none' ? [] : [file(payloadBytes)]
+  const payload = request.body === 'none' ? [] : [fileOf(request.file ?? 'media', payloadBytes)]
   const body = request.body === 'form' ? [FORM_HEAD, ...payload, FORM_TAIL] : payload
   const length = body.reduce((sum, part) => sum + part.length, 0)
   const lines = [

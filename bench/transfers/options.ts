@@ -9,7 +9,7 @@ export const HEAD_MS = 500
 
 /** Sections of each scenario in their order. */
 export const SECTIONS = {
-  uploads: ['speed', 'crowd', 'sizes', 'tiny', 'memory', 's3', 'sink'],
+  uploads: ['speed', 'crowd', 'sizes', 'tiny', 'memory', 's3', 'sink', 'floors'],
   downloads: ['speed', 'crowd', 'sizes', 'readers'],
   egress: ['speed', 'sizes'],
 } as const
@@ -17,7 +17,7 @@ export type Scenario = keyof typeof SECTIONS
 export type Section = (typeof SECTIONS)[Scenario][number]
 
 /** Sections that run only by name: the others together take about four minutes on two cores. */
-const LONG: readonly Section[] = ['crowd', 'sizes', 's3', 'sink']
+const LONG: readonly Section[] = ['crowd', 'sizes', 's3', 'sink', 'floors']
 
 export interface TransferOptions {
   readonly repeats: number
@@ -53,14 +53,14 @@ const ALL_SECTIONS: readonly Section[] = [...new Set([...SECTIONS.uploads, ...SE
 
 export const TRANSFER_OPTIONS_TEXT =
   `options: ${numbersText(NUMBERS)} ` +
-  `--against ${TRANSFER_TARGETS.filter((name) => name !== 'sluice').join(',')} --only sluice --sections ${byDefault().join(',')} --all --record FILE\n` +
-  `sections: uploads ${SECTIONS.uploads.join(',')}; downloads ${SECTIONS.downloads.join(',')}; egress ${SECTIONS.egress.join(',')}; --all runs every one`
+  `--against ${TRANSFER_TARGETS.filter((name) => name !== 'sluice').join(',')} --only sluice --sections ${byDefault().join(',')} --all --floors --record FILE\n` +
+  `sections: uploads ${SECTIONS.uploads.join(',')}; downloads ${SECTIONS.downloads.join(',')}; egress ${SECTIONS.egress.join(',')}; --all runs every one; --floors runs only floors: each step of an upload alone, next to the whole`
 
 export const readTransferOptions = optionReader(
   {
     numbers: NUMBERS,
     lists: { only: TRANSFER_TARGETS, against: TRANSFER_TARGETS, sections: ALL_SECTIONS },
-    flags: ['all'],
+    flags: ['all', 'floors'],
   },
   (given): TransferOptions => ({
     repeats: given.number('repeats'),
@@ -70,7 +70,7 @@ export const readTransferOptions = optionReader(
     readers: given.number('readers'),
     readerSeconds: given.number('reader-seconds'),
     only: given.some('only', [...given.some('against', TRANSFER_TARGETS), 'sluice']),
-    sections: given.some('sections', given.has('all') ? ALL_SECTIONS : byDefault()),
+    sections: given.some('sections', sectionsOf(given.has('all'), given.has('floors'))),
     json: given.json,
   }),
 )
@@ -78,6 +78,11 @@ export const readTransferOptions = optionReader(
 /** Reads the options of these scenarios. */
 export function transferOptionsOrExit(args: readonly string[]): TransferOptions {
   return optionsOrExit(args, readTransferOptions, TRANSFER_OPTIONS_TEXT)
+}
+
+function sectionsOf(isAll: boolean, isFloors: boolean): readonly Section[] {
+  if (isAll) return ALL_SECTIONS
+  return isFloors ? ['floors'] : byDefault()
 }
 
 function byDefault(): readonly Section[] {

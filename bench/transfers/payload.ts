@@ -1,4 +1,10 @@
-/** The form that carries an uploaded file, and a text for it. */
+/** The form that carries an uploaded file, and files of each kind for it. */
+import { pdfOf } from '../../test/support/corpus/binaries.ts'
+import { docxWith } from '../../test/support/corpus/office-writer.ts'
+import { wholeFile } from '../../test/support/files/wave-file.ts'
+
+export const FILE_KINDS = ['media', 'a text', 'a PDF', 'a DOCX'] as const
+export type FileKind = (typeof FILE_KINDS)[number]
 
 export const BOUNDARY = 'sluice-bench-7d1f0c52a94e4b0e'
 
@@ -19,4 +25,19 @@ export function proseFile(sizeBytes: number): Buffer {
     Array.from({ length: 6 + (nth % 9) }, (_, at) => WORDS[(nth * 7 + at * 5) % WORDS.length]).join(' '),
   )
   return Buffer.alloc(sizeBytes, `${lines.join('\n')}\n`)
+}
+
+/** Bytes of noise that files repeat. */
+const NOISE_BYTES = 1_048_576
+
+/** A file of exactly so many bytes: of noise, as packed media and documents are, or of prose. */
+export function fileOf(kind: FileKind, sizeBytes: number): Buffer {
+  if (kind === 'a text') return proseFile(sizeBytes)
+  if (kind === 'media') return wholeFile(sizeBytes)
+  if (kind === 'a PDF') return pdfOf(sizeBytes, wholeFile(NOISE_BYTES))
+  const picture = (bytes: number): Buffer =>
+    docxWith([
+      { name: 'word/media/image1.png', data: Buffer.alloc(bytes, wholeFile(NOISE_BYTES)), isStored: true },
+    ])
+  return picture(sizeBytes - picture(0).length)
 }

@@ -1,5 +1,6 @@
 /** The plan of a load of transfers and its result, shared by the generator's process and its parent. */
 import type { LatencyRecord } from '../record.ts'
+import type { FileKind } from './payload.ts'
 
 export interface TransferRequest {
   readonly method: string
@@ -7,8 +8,8 @@ export interface TransferRequest {
   /** Headers beside host and content-length, which the generator writes. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: 'form' | 'raw' | 'none'
-  /** The file is prose; otherwise it is noise. */
-  readonly isText?: boolean
+  /** Media when omitted. */
+  readonly file?: FileKind
   readonly status: number
 }
 

@@ -14,12 +14,15 @@ export function pdf(version = '1.7', stream = STREAM): Buffer {
   return bytes(`%PDF-${version}\n%\xe2\xe3\xcf\xd3\n`, OBJECTS, stream, END)
 }
 
-/** A document of exactly so many bytes, of which most are a stream. */
-export function pdfOf(sizeBytes: number): Buffer {
+/**
+ * A document of exactly so many bytes, of which most are a stream.
+ * @param fill the stream repeats it
+ */
+export function pdfOf(sizeBytes: number, fill: string | Uint8Array = 'The quick brown fox. '): Buffer {
   const around = pdf('1.7', streamOf(Buffer.alloc(0))).length
   // The length of the stream has digits, too.
   const digits = String(sizeBytes).length - 1
-  return pdf('1.7', streamOf(Buffer.alloc(sizeBytes - around - digits, 'The quick brown fox. ')))
+  return pdf('1.7', streamOf(Buffer.alloc(sizeBytes - around - digits, fill)))
 }
 
 function streamOf(content: Buffer): Buffer {
