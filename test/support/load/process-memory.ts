@@ -23,8 +23,11 @@ export interface MemoryWatch {
 /** A look at all processes of the system costs milliseconds of CPU: the tree is read again this often. */
 const TREE_MS = 500
 
-/** Looks every so many milliseconds until it is stopped. */
-export function watchMemory(root: number, everyMs = 100): MemoryWatch {
+/**
+ * Looks every so many milliseconds until it is stopped.
+ * @param bytesOf what counts of a process
+ */
+export function watchMemory(root: number, everyMs = 100, bytesOf = residentBytes): MemoryWatch {
   let rows = tree(root)
   let rowsAt = performance.now()
   let nowBytes = 0
@@ -32,7 +35,7 @@ export function watchMemory(root: number, everyMs = 100): MemoryWatch {
   let peakByRole: MemoryByRole = new Map()
   const look = (): void => {
     if (performance.now() - rowsAt >= TREE_MS) [rows, rowsAt] = [tree(root), performance.now()]
-    const byRole = memoryOf(rows)
+    const byRole = memoryOf(rows, bytesOf)
     nowBytes = [...byRole.values()].reduce((sum, bytes) => sum + bytes, 0)
     if (nowBytes <= peakBytes) return
     peakBytes = nowBytes
@@ -50,7 +53,7 @@ export function watchMemory(root: number, everyMs = 100): MemoryWatch {
     get peakByRole() {
       return peakByRole
     },
-    byRole: () => memoryByRole(root),
+    byRole: () => memoryOf(tree(root), bytesOf),
     stop: () => clearInterval(timer),
   }
 }
@@ -59,11 +62,11 @@ export function memoryByRole(root: number): MemoryByRole {
   return memoryOf(tree(root))
 }
 
-function memoryOf(rows: readonly ProcessRow[]): MemoryByRole {
+function memoryOf(rows: readonly ProcessRow[], bytesOf = residentBytes): MemoryByRole {
   const byRole = new Map<string, number>()
   for (const { pid, arguments: words } of rows) {
     const role = roleOf(words.join(' '))
-    byRole.set(role, (byRole.get(role) ?? 0) + residentBytes(pid))
+    byRole.set(role, (byRole.get(role) ?? 0) + bytesOf(pid))
   }
   return new Map([...byRole].sort(([, a], [, b]) => b - a))
 }
@@ -88,6 +91,12 @@ export function proportionOf(pid: number): number {
   } catch {
     return 0
   }
+}
+
+/** Bytes of memory that is no page of a file and of no other process; 0 when it has ended. */
+export function privateBytes(pid: number): number {
+  const [resident, shared] = residentAndShared(pid)
+  return resident - shared
 }
 
 /** 0 when it has ended. */

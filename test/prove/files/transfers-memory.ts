@@ -1,23 +1,33 @@
-/** What transfers cost in memory, over all processes of a node. */
+/** What transfers cost in private memory of all processes of a node, and what they leave. */
 import { connect } from 'node:net'
 import { startFileStand, type FileStand } from '../../support/files/file-stand.ts'
 import {
-  proportionalBytes,
+  memoryByRole,
+  privateBytes,
   watchMemory,
   type MemoryByRole,
   type MemoryWatch,
 } from '../../support/load/process-memory.ts'
 import { startS3Process } from '../../support/files/s3-process.ts'
 import { monotonicMs } from '../../support/load/load-plan.ts'
+import { until } from '../../support/nodes/node.ts'
 import { pause } from '../../support/nodes/spawned.ts'
+import type { UploadAnswer } from '../../support/files/upload-client.ts'
 import type { Program, Proof } from '../proof.ts'
+import { aftermath } from './uploads/aftermath.ts'
 
 const MIB = 1_048_576
 const FILE_BYTES = 100 * MIB
-const UPLOADS = 100
-const UPLOADS_GROWTH_MAX = 200 * MIB
-const AFTER_MS = 10_000
-const AFTER_GROWTH_MAX = 40 * MIB
+/** Uploads at once, and bytes by which the node may grow meanwhile. */
+const ROUNDS = [
+  [8, 40 * MIB],
+  [32, 100 * MIB],
+  [100, 200 * MIB],
+] as const
+/** One of so many uploads is aborted. */
+const ABORTED = 8
+const AFTER_MS = 60_000
+const AFTER_GROWTH_MAX = 20 * MIB
 const SINK_UPLOADS = 8
 const SINK_BYTES_PER_S = 5_000_000
 const SINK_GROWTH_MAX = 64 * MIB
@@ -29,50 +39,81 @@ const SETTLE_MS = 5_000
 const AUTO = { SLUICE_FRONTS: 'auto', SLUICE_WORKERS: 'auto' }
 
 export const program: Program = {
-  text: 'Memory of all processes: 100 uploads of 100 MB to disk and to S3, a slow sink, 200 slow readers',
+  text: 'Memory of all processes: 8, 32 and 100 uploads of 100 MB with aborts, to disk and S3, a slow sink, slow readers',
   async run(proof) {
     if (process.platform !== 'linux') {
       proof.skipped = 'what processes hold is read from /proc'
       return
     }
     const disk = await startFileStand(proof, { settings: AUTO })
-    await uploads(proof, disk, 'disk')
+    const idle = await settled(disk)
+    for (const round of ROUNDS) await uploads(proof, disk, { where: 'disk', round, idle })
     await readers(proof, disk)
     await disk.stand.stop()
     const s3 = await startS3Process()
     proof.after(() => s3.stop())
     const bucket = await startFileStand(proof, { settings: { ...AUTO, ...s3.settings } })
-    await uploads(proof, bucket, 'S3')
+    await uploads(proof, bucket, { where: 'S3', round: ROUNDS[2], idle: await settled(bucket) })
     s3.slowTo(SINK_BYTES_PER_S)
     await slowSink(proof, bucket)
   },
 }
 
-async function uploads(proof: Proof, node: FileStand, where: string): Promise<void> {
-  const count = proof.isShort ? 8 : UPLOADS
-  const sizeBytes = proof.isShort ? 10 * MIB : FILE_BYTES
-  const { watch, idle } = await settled(node, sizeBytes)
+interface Round {
+  readonly where: 'disk' | 'S3'
+  readonly round: (typeof ROUNDS)[number]
+  /** Before the first round. */
+  readonly idle: Idle
+}
+
+async function uploads(proof: Proof, node: FileStand, { where, round, idle }: Round): Promise<void> {
+  const [count, max] = round
+  const sizeBytes = proof.isShort ? 2 * MIB : FILE_BYTES
+  const watch = watchOf(node)
   const startedAt = monotonicMs()
-  const answers = await Promise.all(Array.from({ length: count }, () => node.upload(sizeBytes)))
+  const ends = await Promise.all(
+    Array.from({ length: count }, () => uploadOrAbort(node, sizeBytes, abortOf(proof, sizeBytes))),
+  )
   const tookS = (monotonicMs() - startedAt) / 1_000
+  const answers = ends.filter((end) => end !== null)
   const stored = answers.filter(({ status }) => status === 200)
   const others = answers.filter(({ status }) => status !== 200).map(({ status, type }) => `${status} ${type}`)
+  const what = `${count} uploads of ${mb(sizeBytes)} to ${where}`
   proof.check(
-    `${count} concurrent uploads of ${mb(sizeBytes)} to ${where} are stored`,
-    stored.length === count,
-    `${stored.length}${others.length === 0 ? '' : `; ${[...new Set(others)].join(', ')}`}` +
+    `${what}: all but the aborted ones are stored`,
+    stored.length === answers.length,
+    `${stored.length}; ${count - answers.length} aborted${others.length === 0 ? '' : `; ${[...new Set(others)].join(', ')}`}` +
       ` in ${tookS.toFixed(1)} s (${mb((sizeBytes * stored.length) / tookS)}/s)`,
   )
-  bound(proof, `${count} uploads to ${where}`, { watch, idle, max: UPLOADS_GROWTH_MAX })
+  bound(proof, what, { watch, idle, max })
   const backMs = await untilBelow(watch, idle.bytes + AFTER_GROWTH_MAX)
   proof.check(
-    `${where}: back to ${mb(AFTER_GROWTH_MAX)} over idle within 10 s`,
+    `${what}: back to ${mb(AFTER_GROWTH_MAX)} over idle within ${AFTER_MS / 1_000} s`,
     backMs <= AFTER_MS,
-    `${mb(watch.nowBytes - idle.bytes)} over after ${(backMs / 1_000).toFixed(1)} s (${grown(idle, watch.byRole())});` +
-      ` with shared pages counted once ${mb(proportionalBytes(node.stand.pid) - idle.properBytes)}`,
+    `${mb(watch.nowBytes - idle.bytes)} over after ${(backMs / 1_000).toFixed(1)} s (${grown(idle, watch.byRole())})`,
   )
   watch.stop()
   for (const { body } of stored) await node.remove(String(body['id']))
+  if (where === 'disk') await aftermath(proof, node, { what })
+}
+
+/** Bytes after which an upload is aborted; null: it is not. */
+function abortOf(proof: Proof, sizeBytes: number): number | null {
+  return proof.random(ABORTED) === 0 ? proof.random(sizeBytes) : null
+}
+
+/** @returns null when the upload was aborted */
+async function uploadOrAbort(
+  node: FileStand,
+  sizeBytes: number,
+  abortAt: number | null,
+): Promise<UploadAnswer | null> {
+  if (abortAt === null) return node.upload(sizeBytes)
+  const client = node.client(sizeBytes)
+  await client.begin()
+  await client.sendTo(abortAt)
+  client.leave(abortAt % 2 === 0 ? 'FIN' : 'RST')
+  return null
 }
 
 /**
@@ -81,7 +122,8 @@ async function uploads(proof: Proof, node: FileStand, where: string): Promise<vo
  */
 async function slowSink(proof: Proof, node: FileStand): Promise<void> {
   const sizeBytes = proof.isShort ? 2 * MIB : 50 * MIB
-  const { watch, idle } = await settled(node, MIB)
+  const idle = await settled(node)
+  const watch = watchOf(node)
   const startedAt = monotonicMs()
   const answers = await Promise.all(Array.from({ length: SINK_UPLOADS }, () => node.upload(sizeBytes)))
   const tookS = (monotonicMs() - startedAt) / 1_000
@@ -99,7 +141,8 @@ async function slowSink(proof: Proof, node: FileStand): Promise<void> {
 async function readers(proof: Proof, node: FileStand): Promise<void> {
   const id = await node.promoted(FILE_BYTES, 'large.wav')
   const count = proof.isShort ? 20 : READERS
-  const { watch, idle } = await settled(node, MIB)
+  const idle = await settled(node)
+  const watch = watchOf(node)
   const slow = Array.from({ length: count }, () => new SlowReader(node, `/api/v1/files/${id}/content`))
   const beat = setInterval(() => slow.forEach((reader) => reader.read(READER_BYTES_PER_S / 10)), 100)
   await pause(proof.isShort ? 5_000 : 60_000)
@@ -147,27 +190,25 @@ class SlowReader {
   }
 }
 
-/** After one upload that warms everything up, and a rest. */
-async function settled(
-  node: FileStand,
-  sizeBytes: number,
-): Promise<{ readonly watch: MemoryWatch; readonly idle: Idle }> {
-  const warm = await node.upload(sizeBytes)
-  if (warm.status !== 200) throw new Error(`the warm-up got ${warm.status} ${warm.type}`)
-  await node.remove(String(warm.body['id']))
+function watchOf(node: FileStand): MemoryWatch {
+  return watchMemory(node.stand.pid, 100, privateBytes)
+}
+
+/** With the spare front, which comes some seconds after the first call of a node. */
+async function settled(node: FileStand): Promise<Idle> {
+  await until('the node serves', () => node.serves())
+  await until('the spare front has come', () =>
+    Promise.resolve(memoryByRole(node.stand.pid).has('sluice spare')),
+  )
   await pause(SETTLE_MS)
-  const watch = watchMemory(node.stand.pid)
-  return {
-    watch,
-    idle: { bytes: watch.nowBytes, byRole: watch.byRole(), properBytes: proportionalBytes(node.stand.pid) },
-  }
+  const watch = watchOf(node)
+  watch.stop()
+  return { bytes: watch.nowBytes, byRole: watch.byRole() }
 }
 
 interface Idle {
   readonly bytes: number
   readonly byRole: MemoryByRole
-  /** With shared pages counted once. */
-  readonly properBytes: number
 }
 
 function bound(
