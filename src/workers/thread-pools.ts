@@ -12,6 +12,7 @@ import { SessionPool } from './sessions/session-pool.ts'
 import { JobQueue, type QueuedJob } from './job-queue.ts'
 import type { ThreadJob } from './thread.ts'
 import { threadHeap } from './thread-heap.ts'
+import { RestingThreads } from './resting-threads.ts'
 
 /** Milliseconds without a long job after which the threads end and free their grown heaps. Decision. */
 const LONG_IDLE_MS = 60_000
@@ -222,26 +223,22 @@ const TOO_LATE: Failure = { name: 'deadline_exceeded' }
  */
 class Lane {
   readonly #options: LaneOptions
-  #threads: Threads | null = null
+  readonly #threads: RestingThreads<ThreadJob, unknown>
   readonly #waiting: JobQueue
   #running = 0
   #load = { begun: 0, waitMs: 0, busyMs: 0 }
   #isClosed = false
-  /** Settles when the threads have loaded their code: ending a thread earlier aborts the whole process. */
-  #loaded: Promise<unknown> = Promise.resolve()
-  /** Settles when threads that were idle for too long are gone. */
-  #ending: Promise<unknown> = Promise.resolve()
-  #idle: NodeJS.Timeout | undefined
 
   constructor(options: LaneOptions) {
     this.#options = options
+    this.#threads = new RestingThreads({
+      open: () => this.#open(),
+      load: (threads) => this.#warm(threads),
+      idleMs: options.idleMs,
+      isIdle: () => this.#running === 0,
+    })
     this.#waiting = new JobQueue({ sizeMax: options.queueMax, organizationMax: options.organizationQueueMax })
-    if (!options.isLazy) this.warm()
-  }
-
-  /** Starts the threads that stay. */
-  warm(): void {
-    if (this.#options.idleMs === null && !this.#isClosed) this.#open()
+    if (options.idleMs === null && !options.isLazy) this.#threads.use()
   }
 
   get waiting(): number {
@@ -255,11 +252,11 @@ class Lane {
   async run(job: ThreadJob, more: ShortJobMore): Promise<Outcome<unknown>> {
     if (this.#isClosed) return fail('draining')
     // Before the first await: `close` waits for threads that it knows.
-    const threads = this.#open()
+    const threads = this.#threads.use()
     const queuedAtMs = performance.now()
     const refusal = await this.#turn(more)
     if (refusal !== null) {
-      this.#rest()
+      this.#threads.rest()
       return { ok: false, failure: refusal }
     }
     const begunMs = performance.now()
@@ -271,7 +268,7 @@ class Lane {
       return ok(await threads.run(job, { transferList: [...(more.transfer ?? [])], signal }))
     } catch (cause) {
       // A bug in a task, or a thread that ended (out of memory, out of time): Piscina starts another thread.
-      this.#loaded = this.#warm(threads)
+      this.#threads.reload()
       if (this.#isClosed) return fail('draining', { cause })
       return fail(limit.signal.aborted ? 'deadline_exceeded' : 'internal', { cause })
     } finally {
@@ -282,10 +279,8 @@ class Lane {
 
   async close(): Promise<void> {
     this.#isClosed = true
-    clearTimeout(this.#idle)
     this.#waiting.refuse({ name: 'draining' })
-    await this.#loaded
-    await Promise.all([this.#threads?.destroy(), this.#ending])
+    await this.#threads.close()
   }
 
   #end(caller: Caller, ms: number): void {
@@ -293,32 +288,12 @@ class Lane {
     this.#running--
     this.#waiting.ended(caller, ms)
     const turn = this.#waiting.next()
-    if (turn === null) return this.#rest()
+    if (turn === null) return this.#threads.rest()
     this.#running++
     turn(null)
   }
 
-  /** Ends threads that have been idle for long. Threads that are still loading get a longer time. */
-  #rest(): void {
-    const { idleMs } = this.#options
-    if (idleMs === null || this.#running > 0 || this.#isClosed) return
-    clearTimeout(this.#idle)
-    const threads = this.#threads
-    this.#idle = setTimeout(
-      () =>
-        void this.#loaded.then(() => {
-          if (this.#running > 0 || this.#isClosed || this.#threads !== threads) return
-          this.#threads = null
-          this.#ending = Promise.allSettled([this.#ending, threads?.destroy()])
-        }),
-      idleMs,
-    )
-    this.#idle.unref()
-  }
-
   #open(): Threads {
-    clearTimeout(this.#idle)
-    if (this.#threads !== null) return this.#threads
     const { threadCount, isBackground, heapMib, log } = this.#options
     const threads: Threads = new Piscina<ThreadJob, unknown>({
       filename: new URL('../../bundle/thread.js', import.meta.url).href,
@@ -328,8 +303,6 @@ class Lane {
       resourceLimits: threadHeap({ heapMib, semiSpaceMib: SEMI_SPACE_MIB }),
     })
     logErrors(threads, log)
-    this.#threads = threads
-    this.#loaded = this.#warm(threads)
     return threads
   }
 
@@ -338,7 +311,7 @@ class Lane {
     const ender = new AbortController()
     let timer: NodeJS.Timeout | undefined
     let isOver = false
-    void this.#loaded.then(() => {
+    void this.#threads.loaded.then(() => {
       if (!isOver) timer = setTimeout(() => ender.abort(), this.#options.jobMsMax)
     })
     const stop = (): void => {

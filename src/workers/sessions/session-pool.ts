@@ -8,6 +8,7 @@ import {
 } from '../../schemas/files/file-limits.ts'
 import type { Log } from '../../server/ports/observe.ts'
 import { Places } from './places.ts'
+import { RestingThreads } from '../resting-threads.ts'
 import { threadHeap } from '../thread-heap.ts'
 import type { FromThread, SessionJob, ToThread } from './protocol.ts'
 import { ThreadClock } from './thread-clock.ts'
@@ -24,6 +25,8 @@ const SESSION_SEMI_SPACE_MIB = 1
  * Decision.
  */
 const SESSION_THREAD_NICE = 5
+/** Milliseconds without a session after which the threads end. Decision. */
+const SESSION_IDLE_MS = 30_000
 /** Pings that a thread may leave unanswered, one for each check. */
 const PINGS_MAX = 5
 /** Checks during which a session may wait for a thread. */
@@ -81,6 +84,8 @@ export interface SessionPoolOptions {
   readonly log: Pick<Log, 'error'>
   /** Milliseconds of silence after which a thread is ended. */
   readonly silentMs?: number
+  /** Milliseconds without a session after which the threads end. */
+  readonly idleMs?: number
   /** Module of the threads. */
   readonly entry?: URL
 }
@@ -98,7 +103,7 @@ type Job<J> = J extends SessionJob ? Omit<J, 'port'> : never
 
 /**
  * Threads for long sessions, one Piscina task for each session, any number of them in a thread. The threads
- * start with the first session, which waits for them, or with `warm`: an idle front has the memory of none.
+ * start with the first session, which waits for them, and end after SESSION_IDLE_MS without one.
  * Piscina never gets an `AbortSignal`, since it would then run one task per thread. Instead the sessions of a
  * thread are pinged, and a silent thread is ended; Piscina then starts another and fails the tasks, and Node
  * closes the descriptors that the thread had opened.
@@ -106,8 +111,7 @@ type Job<J> = J extends SessionJob ? Omit<J, 'port'> : never
 export class SessionPool {
   readonly #options: SessionPoolOptions
   readonly #placesMax: number
-  /** Null until the first use of threads. */
-  #pool: Threads | null = null
+  readonly #threads: RestingThreads<SessionJob | null, void>
   readonly #places: Places
   readonly #running = new Set<RunningSession>()
   /** Null while no session runs. */
@@ -119,18 +123,18 @@ export class SessionPool {
   #waitMs = 0
   #begun = 0
   #isClosed = false
-  /** Settles when the threads have loaded their code: ending a thread earlier aborts the whole process. */
-  #loaded: Promise<unknown> = Promise.resolve()
 
   constructor(options: SessionPoolOptions) {
     this.#options = options
     this.#placesMax = Math.min(TRANSFERS_MAX, options.threadCount * SESSIONS_PER_THREAD_MAX)
     this.#places = new Places(this.#placesMax)
-  }
-
-  /** Starts the threads. Harmless a second time and after the end. */
-  warm(): void {
-    if (!this.#isClosed) this.#threads()
+    this.#threads = new RestingThreads({
+      open: () => this.#open(),
+      load: (threads) => this.#load(threads),
+      idleMs: options.idleMs ?? SESSION_IDLE_MS,
+      isIdle: () => this.#running.size === 0,
+      onRest: ({ threads }) => this.#clock.busyS(threads),
+    })
   }
 
   /** Failures: busy (no place, or none for the holder), draining. */
@@ -151,11 +155,12 @@ export class SessionPool {
     })
     this.#running.add(session)
     this.#watchSessions()
-    const ended = this.#threads().run({ ...job, port: port2 }, { transferList: [port2, ...moved] })
+    const ended = this.#threads.use().run({ ...job, port: port2 }, { transferList: [port2, ...moved] })
     // A caller that awaits the session's end finds its place free.
     const leave = (): void => {
       this.#running.delete(session)
       place.leave()
+      this.#threads.rest()
     }
     session.released = ended.finally(leave).then(
       () => session.close(null),
@@ -171,7 +176,7 @@ export class SessionPool {
   }
 
   get load(): SessionLoad {
-    const threads = this.#pool?.threads ?? []
+    const threads = this.#threads.running?.threads ?? []
     return {
       threads: threads.length,
       intakes: this.count('intake'),
@@ -189,8 +194,7 @@ export class SessionPool {
     this.#isClosed = true
     this.#stopWatching()
     for (const session of this.#running) session.cancel()
-    await this.#loaded
-    await this.#pool?.destroy()
+    await this.#threads.close()
   }
 
   #answered(session: RunningSession): void {
@@ -235,28 +239,20 @@ export class SessionPool {
 
   /** A thread that is stuck in a system call ends after the call; its sessions are over at once. */
   #end(threadId: number): void {
-    const pool = this.#threads()
-    const thread = pool.threads.find((known) => known.threadId === threadId)
+    const threads = this.#threads.running?.threads ?? []
+    const thread = threads.find((known) => known.threadId === threadId)
     if (thread === undefined || this.#ended.has(threadId)) return
     this.#ended.add(threadId)
     this.#silentThreads++
     this.#options.log.error('worker.thread_silent', { threadId })
-    this.#clock.busyS(pool.threads)
+    this.#clock.busyS(threads)
     void thread.terminate().then(() => {
       this.#ended.delete(threadId)
-      this.#loaded = this.#load(pool)
+      this.#threads.reload()
     })
     for (const session of this.#running) {
       if (session.threadId === threadId) session.lose(new Error("the session's thread did not answer"))
     }
-  }
-
-  #threads(): Threads {
-    if (this.#pool !== null) return this.#pool
-    const pool = this.#open()
-    this.#pool = pool
-    this.#loaded = this.#load(pool)
-    return pool
   }
 
   #open(): Threads {

@@ -2,6 +2,7 @@ import { readdirSync } from 'node:fs'
 import { getPriority } from 'node:os'
 import t from 'tap'
 import { must, present } from '../../support/must.ts'
+import { until } from '../../support/wait.ts'
 import { openSealed, openSessions, pushAll, reopened, text } from '../../support/files/sessions.ts'
 
 /** Starting and ending threads is slow on a machine that does ten other things. */
@@ -25,14 +26,17 @@ t.test(
   },
 )
 
-t.test('warming starts every thread once, also when sessions came before', async (t) => {
-  const stand = await openSessions(t, { threadCount: 2 })
-  const first = pushAll(openSealed(stand, 'file_a'), [text(1_000)])
-  stand.sessions.warm()
-  stand.sessions.warm()
-  t.equal(stand.sessions.load.threads, 2)
-  must(await first)
-  t.equal(stand.sessions.load.threads, 2)
+t.test('threads end when no session has come for a while, and the next session gets new ones', async (t) => {
+  const stand = await openSessions(t, { threadCount: 2, idleMs: 1 })
+  const content = text(100_000)
+  for (const id of ['file_a', 'file_b']) {
+    const verdict = must(await pushAll(openSealed(stand, id), [content]))
+    t.equal(verdict.sizeBytes, content.length)
+    await until('no thread is left', () => stand.sessions.load.threads === 0)
+  }
+  const { begun, busyS, silentThreads } = stand.sessions.load
+  t.same([begun, silentThreads], [2, 0])
+  t.ok(busyS > 0, 'the time of ended threads counts')
 })
 
 t.test(
@@ -53,9 +57,8 @@ t.test(
   },
 )
 
-t.test('a pool that was never used closes, and is not warmed after that', async (t) => {
+t.test('a pool that was never used closes without starting a thread', async (t) => {
   const { sessions } = await openSessions(t)
   await sessions.close()
-  sessions.warm()
   t.equal(sessions.load.threads, 0)
 })
