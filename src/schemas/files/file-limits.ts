@@ -61,6 +61,11 @@ export const UPLOADS_BYTES_MAX = 64 * MIB
 export const UPLOAD_WINDOW_BYTES_MIN = 128 * KIB
 /** Bytes of one upload on their way to its thread. Design §5. */
 export const UPLOAD_WINDOW_BYTES_MAX = MIB
+/**
+ * Bytes of memory that one upload takes in a front: the buffers of its window and of one read beyond it, a
+ * sealed piece before it is written, and the state of the scan. Design §5; Decision.
+ */
+export const UPLOAD_BYTES_MAX = 2 * MIB
 /** Bytes of a buffer in which pushes are gathered for one message to a thread, at least. Design §5. */
 export const COALESCED_BYTES_MIN = 64 * KIB
 /** Bytes of a buffer in which pushes are gathered for one message to a thread. Design §5. */

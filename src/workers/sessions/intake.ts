@@ -23,7 +23,7 @@ export interface IntakeOptions {
 }
 
 export interface IntakePart extends Intake {
-  /** Bytes on their way to the threads now: at most UPLOADS_BYTES_MAX and one push each. */
+  /** Bytes of buffers on their way to the threads now: at most UPLOADS_BYTES_MAX and one push each. */
   readonly waitingBytes: number
 }
 
@@ -76,7 +76,6 @@ class Pushing implements IntakeSession {
   #share: Share | null = null
   #session: Session | null = null
   #buffer: ArrayBuffer | null = null
-  #filledBytes = 0
   #sizeBytes = 0
   #end: Outcome<IntakeVerdict> | null = null
   #isCancelled = false
@@ -114,12 +113,11 @@ class Pushing implements IntakeSession {
       return false
     }
     if (bytes.length === 0) return share.hasRoom === null
-    this.#budget.take(share, bytes.length)
-    this.#copy(bytes)
+    this.#copy(bytes, share)
+    share.pushBytes = Math.min(bytes.length, UPLOAD_WINDOW_BYTES_MAX)
     if (this.#budget.fits(share)) return share.hasRoom === null
-    // Bytes that are kept back here would never make room.
-    this.#post()
     share.hasRoom = () => this.#onRoom()
+    this.#postLast(share)
     return false
   }
 
@@ -152,8 +150,8 @@ class Pushing implements IntakeSession {
 
   onMessage(message: FromThread): void {
     if (message.kind === 'spent') {
-      this.#budget.recycle(message.bytes)
-      if (this.#share !== null) this.#budget.give(this.#share, message.length)
+      this.#budget.giveBack(this.#share, message.bytes)
+      if (this.#share !== null) this.#postLast(this.#share)
     } else if (message.kind === 'verdict') {
       const { mimeType, sizeBytes, sha256 } = message
       this.#settle(ok({ mimeType, sizeBytes, sha256 }))
@@ -172,30 +170,35 @@ class Pushing implements IntakeSession {
     if (path !== undefined) await rm(path, { force: true }).catch(() => undefined)
   }
 
-  #copy(bytes: Uint8Array): void {
+  #copy(bytes: Uint8Array, share: Share): void {
     for (let at = 0; at < bytes.length;) {
-      this.#buffer ??= this.#budget.buffer()
-      const part = bytes.subarray(at, at + this.#buffer.byteLength - this.#filledBytes)
-      new Uint8Array(this.#buffer, this.#filledBytes).set(part)
+      this.#buffer ??= this.#budget.buffer(share)
+      const part = bytes.subarray(at, at + share.freeBytes)
+      new Uint8Array(this.#buffer, this.#buffer.byteLength - share.freeBytes).set(part)
       at += part.length
-      this.#filledBytes += part.length
-      if (this.#filledBytes === this.#buffer.byteLength) this.#post()
+      share.freeBytes -= part.length
+      if (share.freeBytes === 0) this.#post()
     }
   }
 
+  /** Posts the buffer that is not full when all others are back: no more of them can make room. */
+  #postLast(share: Share): void {
+    if (share.hasRoom !== null && share.heldBytes === this.#buffer?.byteLength) this.#post()
+  }
+
   #post(): void {
-    const buffer = this.#buffer
-    if (buffer === null) return
-    const length = this.#filledBytes
+    const [buffer, share] = [this.#buffer, this.#share]
+    if (buffer === null || share === null) return
+    const length = buffer.byteLength - share.freeBytes
     this.#buffer = null
-    this.#filledBytes = 0
+    share.freeBytes = 0
     this.#session?.post({ kind: 'piece', bytes: buffer, length }, buffer)
   }
 
   #settle(end: Outcome<IntakeVerdict>): void {
     if (this.#end !== null) return
     this.#end = end
-    if (this.#buffer !== null) this.#budget.recycle(this.#buffer)
+    if (this.#buffer !== null) this.#budget.giveBack(this.#share, this.#buffer)
     this.#buffer = null
     if (this.#share !== null) this.#budget.leave(this.#share)
     this.#share = null
@@ -212,12 +215,12 @@ class Pushing implements IntakeSession {
   }
 }
 
-/** Bytes of spare buffers that are kept for reuse; a front without uploads keeps none. */
-const SPARE_BYTES_MAX = 8 * 1024 * 1024
-
 /** One upload's part of the budget. */
 export interface Share {
+  /** Bytes of the buffers that the upload has, full or not. */
   heldBytes: number
+  /** Bytes that still fit into the buffer that is being filled. */
+  freeBytes: number
   /** Bytes of the last push: the next will be about as large. */
   pushBytes: number
   /** Set while the upload waits for room. */
@@ -225,11 +228,12 @@ export interface Share {
 }
 
 /**
- * The bytes of a front's uploads on their way to the threads, in all and for each upload, and their buffers.
- * Design §5.
+ * The buffers of a front's uploads on their way to the threads, in all and for each upload. They count with
+ * their size, however few bytes they carry. Design §5.
  */
 export class UploadBudget {
   readonly #shares = new Set<Share>()
+  /** Kept for reuse, since new memory has to be cleared. */
   readonly #spare: ArrayBuffer[] = []
   #heldBytes = 0
   #spareBytes = 0
@@ -238,34 +242,78 @@ export class UploadBudget {
     return this.#heldBytes
   }
 
+  /** Bytes of all buffers, also those that wait for reuse: at most a window and a push for each upload. */
+  get bufferBytes(): number {
+    return this.#heldBytes + this.#spareBytes
+  }
+
   get windowBytes(): number {
     const fair = Math.floor(UPLOADS_BYTES_MAX / Math.max(1, this.#shares.size))
     return Math.min(UPLOAD_WINDOW_BYTES_MAX, Math.max(UPLOAD_WINDOW_BYTES_MIN, fair))
   }
 
   join(): Share {
-    const share: Share = { heldBytes: 0, pushBytes: 0, hasRoom: null }
+    const share: Share = { heldBytes: 0, freeBytes: 0, pushBytes: 0, hasRoom: null }
     this.#shares.add(share)
     return share
   }
 
+  /** Buffers that a thread still has count no more: it frees them. */
   leave(share: Share): void {
     if (!this.#shares.delete(share)) return
     share.hasRoom = null
-    this.give(share, share.heldBytes)
-    if (this.#shares.size > 0) return
-    detach(this.#spare.splice(0))
-    this.#spareBytes = 0
+    this.#give(share, share.heldBytes)
+    this.#trim()
   }
 
-  take(share: Share, bytes: number): void {
-    share.heldBytes += bytes
-    share.pushBytes = Math.min(bytes, UPLOAD_WINDOW_BYTES_MAX)
-    this.#heldBytes += bytes
+  /**
+   * Whether another push of the same length fits. A push larger than the window gets the window for itself.
+   */
+  fits({ heldBytes, freeBytes, pushBytes }: Share): boolean {
+    const neededBytes = Math.max(0, pushBytes - freeBytes)
+    const fitsFront = this.#heldBytes === 0 || this.#heldBytes + neededBytes <= UPLOADS_BYTES_MAX
+    return fitsFront && (heldBytes === 0 || heldBytes + neededBytes <= this.windowBytes)
   }
 
-  /** Calls the waiting uploads that have room now, the oldest first. */
-  give(share: Share, bytes: number): void {
+  /**
+   * A buffer to be filled: a quarter of the window, so that the thread works while the next one fills, and
+   * whole segments, which are sealed where they lie.
+   */
+  buffer(share: Share): ArrayBuffer {
+    const quarter = Math.floor(this.windowBytes / 4 / COALESCED_BYTES_MIN) * COALESCED_BYTES_MIN
+    const length = Math.min(COALESCED_BYTES_MAX, Math.max(COALESCED_BYTES_MIN, quarter))
+    const spare = this.#spare.pop()
+    this.#spareBytes -= spare?.byteLength ?? 0
+    const buffer = spare ?? Buffer.allocUnsafeSlow(length).buffer
+    share.heldBytes += buffer.byteLength
+    share.freeBytes = buffer.byteLength
+    this.#heldBytes += buffer.byteLength
+    return buffer
+  }
+
+  /**
+   * Takes back a buffer, keeps it for reuse, and calls the waiting uploads that have room now, the oldest
+   * first.
+   * @param share null where the upload has left
+   */
+  giveBack(share: Share | null, buffer: ArrayBuffer): void {
+    this.#spare.push(buffer)
+    this.#spareBytes += buffer.byteLength
+    if (share !== null) this.#give(share, buffer.byteLength)
+    this.#trim()
+  }
+
+  #trim(): void {
+    const most = this.#shares.size * this.windowBytes
+    while (this.bufferBytes > most) {
+      const buffer = this.#spare.shift()
+      if (buffer === undefined) return
+      this.#spareBytes -= buffer.byteLength
+      detach([buffer])
+    }
+  }
+
+  #give(share: Share, bytes: number): void {
     const isTight = this.#heldBytes + UPLOAD_WINDOW_BYTES_MAX > UPLOADS_BYTES_MAX
     share.heldBytes -= bytes
     this.#heldBytes -= bytes
@@ -275,29 +323,5 @@ export class UploadBudget {
       waiting.hasRoom = null
       hasRoom()
     }
-  }
-
-  /**
-   * Whether another push of the same length fits. A push larger than the window gets the window for itself.
-   */
-  fits({ heldBytes, pushBytes }: Share): boolean {
-    const fitsFront = this.#heldBytes === 0 || this.#heldBytes + pushBytes <= UPLOADS_BYTES_MAX
-    return fitsFront && (heldBytes === 0 || heldBytes + pushBytes <= this.windowBytes)
-  }
-
-  /** A quarter of the window, so that the thread works while the next buffer fills. */
-  buffer(): ArrayBuffer {
-    const length = Math.min(COALESCED_BYTES_MAX, Math.max(COALESCED_BYTES_MIN, this.windowBytes >> 2))
-    const spare = this.#spare.pop()
-    if (spare === undefined) return Buffer.allocUnsafeSlow(length).buffer
-    this.#spareBytes -= spare.byteLength
-    return spare
-  }
-
-  recycle(buffer: ArrayBuffer): void {
-    const isFit = buffer.byteLength >= COALESCED_BYTES_MIN && this.#shares.size > 0
-    if (!isFit || this.#spareBytes + buffer.byteLength > SPARE_BYTES_MAX) return detach([buffer])
-    this.#spareBytes += buffer.byteLength
-    this.#spare.push(buffer)
   }
 }

@@ -4,18 +4,28 @@ import {
   COALESCED_BYTES_MIN,
   TRANSFERS_MAX,
   UPLOADS_BYTES_MAX,
+  UPLOAD_BYTES_MAX,
   UPLOAD_WINDOW_BYTES_MAX,
   UPLOAD_WINDOW_BYTES_MIN,
 } from '../../../src/schemas/files/file-limits.ts'
+import { SEGMENT_BYTES } from '../../../src/workers/seal/format.ts'
 import { UploadBudget, type Share } from '../../../src/workers/sessions/intake.ts'
+
+/** Bytes that the library reads from a socket at once. */
+const LIBRARY_BYTES = 524_288
 
 const join = (budget: UploadBudget, count: number): Share[] =>
   Array.from({ length: count }, () => budget.join())
 
-/** Takes pieces until the share is full. */
-function fill(budget: UploadBudget, share: Share, pieceBytes: number): void {
-  do budget.take(share, pieceBytes)
-  while (budget.fits(share))
+/** Takes buffers until the share is full. @returns them */
+function fill(budget: UploadBudget, share: Share): ArrayBuffer[] {
+  const buffers = []
+  share.pushBytes = COALESCED_BYTES_MAX
+  do {
+    buffers.push(budget.buffer(share))
+    share.freeBytes = 0
+  } while (budget.fits(share))
+  return buffers
 }
 
 t.test('the window is the share of the uploads under way, between its bounds', async (t) => {
@@ -28,15 +38,18 @@ t.test('the window is the share of the uploads under way, between its bounds', a
   t.equal(budget.windowBytes, UPLOAD_WINDOW_BYTES_MIN)
 })
 
-t.test('buffers are a quarter of the window, between their bounds, and are used again', async (t) => {
+t.test('buffers are a quarter of the window in whole segments, and are used again', async (t) => {
   const budget = new UploadBudget()
-  join(budget, 1)
-  const buffer = budget.buffer()
+  const [share] = join(budget, 1)
+  if (share === undefined) return
+  const buffer = budget.buffer(share)
   t.equal(buffer.byteLength, COALESCED_BYTES_MAX)
-  budget.recycle(buffer)
-  t.equal(budget.buffer(), buffer)
-  join(budget, TRANSFERS_MAX - 1)
-  t.equal(budget.buffer().byteLength, COALESCED_BYTES_MIN)
+  budget.giveBack(share, buffer)
+  t.equal(budget.buffer(share), buffer)
+  join(budget, 99)
+  t.equal(budget.buffer(share).byteLength, 2 * SEGMENT_BYTES)
+  join(budget, TRANSFERS_MAX - 100)
+  t.equal(budget.buffer(share).byteLength, COALESCED_BYTES_MIN)
 })
 
 t.test(
@@ -44,19 +57,20 @@ t.test(
   async (t) => {
     const budget = new UploadBudget()
     const early = join(budget, UPLOADS_BYTES_MAX / UPLOAD_WINDOW_BYTES_MAX)
-    for (const share of early) fill(budget, share, 65_536)
+    const buffers = early.map((share) => fill(budget, share))
     t.equal(budget.heldBytes, UPLOADS_BYTES_MAX)
     const late = join(budget, 2)
     const reported: number[] = []
     for (const [nth, share] of late.entries()) {
-      share.pushBytes = 65_536
+      share.pushBytes = COALESCED_BYTES_MIN
       t.notOk(budget.fits(share), 'though it holds nothing itself')
       share.hasRoom = () => {
         reported.push(nth)
-        budget.take(share, 65_536)
+        budget.buffer(share)
       }
     }
-    for (const share of early.slice(0, 2)) budget.give(share, 65_536)
+    for (const [nth, share] of early.slice(0, 2).entries())
+      budget.giveBack(share, buffers[nth]?.[0] ?? new ArrayBuffer(0))
     t.same(reported, [0, 1])
     t.equal(budget.heldBytes, UPLOADS_BYTES_MAX)
   },
@@ -66,26 +80,58 @@ t.test('a push that is larger than the window has it for itself', async (t) => {
   const budget = new UploadBudget()
   const [share] = join(budget, 1)
   if (share === undefined) return
-  budget.take(share, 3 * UPLOAD_WINDOW_BYTES_MAX)
-  t.notOk(budget.fits(share))
-  budget.give(share, 2 * UPLOAD_WINDOW_BYTES_MAX)
-  t.notOk(budget.fits(share))
-  budget.give(share, UPLOAD_WINDOW_BYTES_MAX)
+  const buffers = Array.from({ length: 12 }, () => budget.buffer(share))
+  share.freeBytes = 0
+  share.pushBytes = UPLOAD_WINDOW_BYTES_MAX
+  for (const buffer of buffers) {
+    t.notOk(budget.fits(share))
+    budget.giveBack(share, buffer)
+  }
   t.ok(budget.fits(share))
 })
 
-t.test('an upload that ends gives back its share, and the last one frees the spare buffers', async (t) => {
+t.test('uploads whose threads take nothing have at most a window and a push each', async (t) => {
+  for (const count of [1, 8, 32, 100, TRANSFERS_MAX]) {
+    const budget = new UploadBudget()
+    const shares = join(budget, count)
+    for (let turn = 0; turn < 64; turn++) {
+      for (const [nth, share] of shares.entries()) {
+        if (!budget.fits(share)) continue
+        // As many bytes as the library reads at once, or fewer, which fill no whole buffer.
+        share.pushBytes = nth % 2 === 0 ? LIBRARY_BYTES : 5_000
+        for (let left = share.pushBytes; left > 0;) {
+          if (share.freeBytes === 0) budget.buffer(share)
+          const part = Math.min(left, share.freeBytes)
+          share.freeBytes -= part
+          left -= part
+        }
+      }
+    }
+    const most = Math.max(budget.windowBytes, LIBRARY_BYTES) + COALESCED_BYTES_MAX
+    t.ok(most <= UPLOAD_BYTES_MAX)
+    t.ok(shares.every(({ heldBytes }) => heldBytes <= most))
+    t.ok(
+      budget.bufferBytes <= Math.min(count * most, UPLOADS_BYTES_MAX + LIBRARY_BYTES),
+      `${budget.bufferBytes} of ${count}`,
+    )
+  }
+})
+
+t.test('an upload that ends gives back its share, and spare buffers go with the uploads', async (t) => {
   const budget = new UploadBudget()
   const [first, second] = join(budget, 2)
   if (first === undefined || second === undefined) return
-  budget.take(first, 1_000)
+  const [ofFirst, ofSecond] = [fill(budget, first), fill(budget, second)]
+  for (const buffer of ofFirst) budget.giveBack(first, buffer)
+  for (const buffer of ofSecond) budget.giveBack(second, buffer)
+  t.equal(budget.bufferBytes, 2 * UPLOAD_WINDOW_BYTES_MAX)
   budget.leave(first)
   budget.leave(first)
-  t.equal(budget.heldBytes, 0)
-  const buffer = budget.buffer()
-  budget.recycle(buffer)
+  t.equal(budget.bufferBytes, UPLOAD_WINDOW_BYTES_MAX)
   budget.leave(second)
-  budget.join()
-  t.not(budget.buffer(), buffer)
-  t.equal(buffer.byteLength, 0, 'freed')
+  t.equal(budget.bufferBytes, 0)
+  t.ok(
+    [...ofFirst, ...ofSecond].every(({ byteLength }) => byteLength === 0),
+    'freed',
+  )
 })
