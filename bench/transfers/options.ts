@@ -53,8 +53,11 @@ const ALL_SECTIONS: readonly Section[] = [...new Set([...SECTIONS.uploads, ...SE
 
 export const TRANSFER_OPTIONS_TEXT =
   `options: ${numbersText(NUMBERS)} ` +
-  `--against ${TRANSFER_TARGETS.filter((name) => name !== 'sluice').join(',')} --only sluice --sections ${byDefault().join(',')} --all --floors --record FILE\n` +
-  `sections: uploads ${SECTIONS.uploads.join(',')}; downloads ${SECTIONS.downloads.join(',')}; egress ${SECTIONS.egress.join(',')}; --all runs every one; --floors runs only floors: each step of an upload alone, next to the whole`
+  `--against ${TRANSFER_TARGETS.filter((name) => name !== 'sluice').join(',')} --only sluice ` +
+  `--sections ${byDefault().join(',')} --all --floors --record FILE\n` +
+  `sections: uploads ${SECTIONS.uploads.join(',')}; downloads ${SECTIONS.downloads.join(',')}; ` +
+  `egress ${SECTIONS.egress.join(',')}; --all runs every one; ` +
+  `--floors runs only floors: each step of an upload alone, next to the whole`
 
 export const readTransferOptions = optionReader(
   {
