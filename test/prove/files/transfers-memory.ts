@@ -2,7 +2,6 @@
 import { connect } from 'node:net'
 import { startFileStand, type FileStand } from '../../support/files/file-stand.ts'
 import {
-  memoryByRole,
   privateBytes,
   watchMemory,
   type MemoryByRole,
@@ -10,7 +9,6 @@ import {
 } from '../../support/load/process-memory.ts'
 import { startS3Process } from '../../support/files/s3-process.ts'
 import { monotonicMs } from '../../support/load/load-plan.ts'
-import { until } from '../../support/nodes/node.ts'
 import { pause } from '../../support/nodes/spawned.ts'
 import type { UploadAnswer } from '../../support/files/upload-client.ts'
 import type { Program, Proof } from '../proof.ts'
@@ -34,8 +32,8 @@ const SINK_GROWTH_MAX = 64 * MIB
 const READERS = 200
 const READER_BYTES_PER_S = 10_000
 const READERS_GROWTH_MAX = 120 * MIB
-/** Until what a start or a program before has left is freed. */
-const SETTLE_MS = 5_000
+/** Milliseconds until the processes have collected the garbage of their start. */
+const SETTLE_MS = 40_000
 const AUTO = { SLUICE_FRONTS: 'auto', SLUICE_WORKERS: 'auto' }
 
 export const program: Program = {
@@ -46,14 +44,14 @@ export const program: Program = {
       return
     }
     const disk = await startFileStand(proof, { settings: AUTO })
-    const idle = await settled(disk)
+    const idle = await settled(proof, disk)
     for (const round of ROUNDS) await uploads(proof, disk, { where: 'disk', round, idle })
     await readers(proof, disk)
     await disk.stand.stop()
     const s3 = await startS3Process()
     proof.after(() => s3.stop())
     const bucket = await startFileStand(proof, { settings: { ...AUTO, ...s3.settings } })
-    await uploads(proof, bucket, { where: 'S3', round: ROUNDS[2], idle: await settled(bucket) })
+    await uploads(proof, bucket, { where: 'S3', round: ROUNDS[2], idle: await settled(proof, bucket) })
     s3.slowTo(SINK_BYTES_PER_S)
     await slowSink(proof, bucket)
   },
@@ -122,7 +120,7 @@ async function uploadOrAbort(
  */
 async function slowSink(proof: Proof, node: FileStand): Promise<void> {
   const sizeBytes = proof.isShort ? 2 * MIB : 50 * MIB
-  const idle = await settled(node)
+  const idle = await settled(proof, node)
   const watch = watchOf(node)
   const startedAt = monotonicMs()
   const answers = await Promise.all(Array.from({ length: SINK_UPLOADS }, () => node.upload(sizeBytes)))
@@ -141,7 +139,7 @@ async function slowSink(proof: Proof, node: FileStand): Promise<void> {
 async function readers(proof: Proof, node: FileStand): Promise<void> {
   const id = await node.promoted(FILE_BYTES, 'large.wav')
   const count = proof.isShort ? 20 : READERS
-  const idle = await settled(node)
+  const idle = await settled(proof, node)
   const watch = watchOf(node)
   const slow = Array.from({ length: count }, () => new SlowReader(node, `/api/v1/files/${id}/content`))
   const beat = setInterval(() => slow.forEach((reader) => reader.read(READER_BYTES_PER_S / 10)), 100)
@@ -190,17 +188,16 @@ class SlowReader {
   }
 }
 
+/**
+ * Private memory, without the spare front: it comes some seconds after the first call of any kind, and goes
+ * when there are none.
+ */
 function watchOf(node: FileStand): MemoryWatch {
-  return watchMemory(node.stand.pid, 100, privateBytes)
+  return watchMemory(node.stand.pid, 100, (pid, role) => (role === 'sluice spare' ? 0 : privateBytes(pid)))
 }
 
-/** With the spare front, which comes some seconds after the first call of a node. */
-async function settled(node: FileStand): Promise<Idle> {
-  await until('the node serves', () => node.serves())
-  await until('the spare front has come', () =>
-    Promise.resolve(memoryByRole(node.stand.pid).has('sluice spare')),
-  )
-  await pause(SETTLE_MS)
+async function settled(proof: Proof, node: FileStand): Promise<Idle> {
+  await pause(proof.isShort ? 1_000 : SETTLE_MS)
   const watch = watchOf(node)
   watch.stop()
   return { bytes: watch.nowBytes, byRole: watch.byRole() }

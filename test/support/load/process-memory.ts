@@ -25,9 +25,9 @@ const TREE_MS = 500
 
 /**
  * Looks every so many milliseconds until it is stopped.
- * @param bytesOf what counts of a process
+ * @param bytesOf what counts of a process, by its id and role
  */
-export function watchMemory(root: number, everyMs = 100, bytesOf = residentBytes): MemoryWatch {
+export function watchMemory(root: number, everyMs = 100, bytesOf: BytesOf = residentBytes): MemoryWatch {
   let rows = tree(root)
   let rowsAt = performance.now()
   let nowBytes = 0
@@ -62,11 +62,13 @@ export function memoryByRole(root: number): MemoryByRole {
   return memoryOf(tree(root))
 }
 
-function memoryOf(rows: readonly ProcessRow[], bytesOf = residentBytes): MemoryByRole {
+type BytesOf = (pid: number, role: string) => number
+
+function memoryOf(rows: readonly ProcessRow[], bytesOf: BytesOf = residentBytes): MemoryByRole {
   const byRole = new Map<string, number>()
   for (const { pid, arguments: words } of rows) {
     const role = roleOf(words.join(' '))
-    byRole.set(role, (byRole.get(role) ?? 0) + bytesOf(pid))
+    byRole.set(role, (byRole.get(role) ?? 0) + bytesOf(pid, role))
   }
   return new Map([...byRole].sort(([, a], [, b]) => b - a))
 }
