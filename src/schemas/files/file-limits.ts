@@ -55,17 +55,17 @@ export const FSYNCS_MAX = 8
 export const TRANSFERS_MAX = 512
 /** Transfers that one worker thread takes at once. Design §2. */
 export const SESSIONS_PER_THREAD_MAX = 256
-/** Bytes of all uploads of a front on their way to its threads. Design §5. */
+/** Bytes of the buffers of all uploads of a front on their way to its threads. Design §5. */
 export const UPLOADS_BYTES_MAX = 64 * MIB
-/** Bytes of one upload on their way to its thread that are always allowed. Design §5. */
+/** Bytes of the buffers of one upload on their way to its thread that are always allowed. Design §5. */
 export const UPLOAD_WINDOW_BYTES_MIN = 128 * KIB
-/** Bytes of one upload on their way to its thread. Design §5. */
-export const UPLOAD_WINDOW_BYTES_MAX = MIB
 /**
- * Bytes of memory that one upload takes in a front: the buffers of its window and of one read beyond it, a
- * sealed piece before it is written, and the state of the scan. Design §5; Decision.
+ * Bytes of memory that one upload takes in a front: its window, a buffer beyond it, a sealed piece that is not
+ * written yet, and the state of the scan. Design §5; Decision.
  */
 export const UPLOAD_BYTES_MAX = 2 * MIB
+/** Bytes of the buffers of one upload on their way to its thread. Design §5. */
+export const UPLOAD_WINDOW_BYTES_MAX = UPLOAD_BYTES_MAX / 2
 /** Bytes of a buffer in which pushes are gathered for one message to a thread, at least. Design §5. */
 export const COALESCED_BYTES_MIN = 64 * KIB
 /** Bytes of a buffer in which pushes are gathered for one message to a thread. Design §5. */

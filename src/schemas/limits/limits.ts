@@ -80,7 +80,7 @@ export const REPLACED_CALLS_MS = 600_000
  */
 export const SPARE_FRONT_MS = 10_000
 /** Milliseconds without calls after which the spare front is ended: it takes memory. Decision. */
-export const SPARE_REST_MS = 600_000
+export const SPARE_REST_MS = 45_000
 /** Milliseconds without a heartbeat after which a front counts as not ready. Decision. */
 export const FRONT_SILENT_MS = 3_000
 /**
