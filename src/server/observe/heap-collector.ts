@@ -8,7 +8,7 @@ import { MIB } from '../../schemas/limits/limits.ts'
  */
 export const WORTH_COLLECTING_BYTES = 16 * MIB
 
-/** The runtime's collector, and the bytes in use. */
+/** The runtime's collector, and the bytes in use, buffers outside of the heap included. */
 export interface CollectedHeap {
   collect(): void
   readonly usedBytes: number
@@ -43,7 +43,8 @@ function heapOf(gc: unknown): CollectedHeap | null {
   return {
     collect: () => void Reflect.apply(gc, undefined, []),
     get usedBytes() {
-      return getHeapStatistics().used_heap_size
+      const { used_heap_size: own, external_memory: outside } = getHeapStatistics()
+      return own + outside
     },
   }
 }

@@ -41,6 +41,9 @@ interface FormFacts {
   readonly boundary: string
 }
 
+/** Bytes that busboy gets at once, as a copy: what follows them in a file is scanned where it lies. */
+const PARSED_BYTES = 65_536
+
 /** A form with one file, parsed by busboy. */
 export class FormUpload implements Upload {
   readonly bytesAtMost: number | null
@@ -108,8 +111,13 @@ class FormReader implements BodySink {
 
   take(bytes: Uint8Array): boolean {
     this.#bodyBytes += bytes.length
-    const rest = this.#isScanning ? this.#scan.take(bytes, (part) => this.#onBytes(part)) : bytes
-    if (rest !== null) this.#parse(rest)
+    let rest: Uint8Array | null = bytes
+    do {
+      if (this.#isScanning) rest = this.#scan.take(rest, (part) => this.#onBytes(part))
+      if (rest === null) break
+      this.#parse(rest.subarray(0, PARSED_BYTES))
+      rest = rest.subarray(PARSED_BYTES)
+    } while (rest.length > 0 && !this.#isOver)
     if (this.#bodyBytes - this.#fileBytes > FORM_EXTRA_BYTES_MAX) this.#refuse(TOO_MUCH)
     return this.#hasRoom
   }
