@@ -1,37 +1,21 @@
-/**
- * A reply of server-sent events, from an operation to its client. The operation's `run` ends after the
- * stream: what a call costs is known only then.
- */
+/** The operation's `run` ends after the stream: what a call costs is known only then. */
 export interface EventStream {
   /** False: no further byte reaches the client. Writing then does nothing. */
   readonly isOpen: boolean
   /** False: the client lags by STREAM_WAITING_BYTES_MAX, and the source should not be read. */
   readonly hasRoom: boolean
-  /**
-   * Resolves when there is room again, or when the stream is no longer open. For callers that found `hasRoom`
-   * false.
-   */
+  /** Resolves when there is room again or the stream is not open, for callers that found `hasRoom` false. */
   room(): Promise<void>
-  /**
-   * Writes whole events; those of one read of the source belong into one write.
-   * @param events valid during the call only
-   */
+  /** Whole events; those of one read of the source belong into one write. @param events valid during the call only */
   write(events: Uint8Array): void
-  /**
-   * Ends a whole answer. Harmless once the stream is not open.
-   * @param last whole events that leave in the same write as the end
-   */
+  /** Harmless once the stream is not open. @param last whole events that leave in the same write as the end */
   end(last?: Uint8Array): void
-  /**
-   * Ends an answer that is not whole: a last event, then the end of the connection without the last chunk of
-   * HTTP, so that every client notices.
-   */
+  /** Sends a last event, then ends the connection without the last chunk of HTTP, so that every client notices. */
   breakOff(event: Uint8Array): void
 }
 
-/** How a streamed reply begins, and what it writes while its source is silent. */
 export interface EventStreamHead {
   readonly headers: Readonly<Record<string, string>>
-  /** A comment or a ping: bytes between two events. */
+  /** A comment or a ping, written between two events while the source is silent. */
   silence(): Uint8Array
 }

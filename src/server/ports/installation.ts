@@ -5,14 +5,12 @@ export interface PlaceMark {
   write(mark: string): Promise<void>
 }
 
-/** The kinds of places where the nodes of an installation keep rates and files. */
 export interface SharedPlaces {
   readonly redis: 'outside' | 'embedded'
   /** Null: not known, since the place could not be marked. */
   readonly objects: 'bucket' | 'folder' | null
 }
 
-/** The installation as a node finds it when it joins. */
 export interface Installation {
   /** Random text that only this installation has. */
   readonly mark: string
@@ -21,6 +19,6 @@ export interface Installation {
   readonly objects: SharedPlaces['objects']
   /** Another node lives: a front of it sends heartbeats, or it joined a moment ago. */
   readonly isShared: boolean
-  /** Number of joins so far: a join in between is noticed by it. */
+  /** Joins so far, to notice one in between. */
   readonly joins: string
 }

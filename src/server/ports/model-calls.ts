@@ -3,9 +3,7 @@ import type { KeyRecord } from './keys/keys.ts'
 import type { Spend } from './money/money.ts'
 import type { CallNotes } from './observe.ts'
 
-/**
- * An owner of a limit, `{<workspace>}:<kind>:<id>`: the braces keep all of a workspace on one node of Redis.
- */
+/** `{<workspace>}:<kind>:<id>`: the braces keep all of a workspace on one node of Redis. */
 export type CallOwner = string
 
 /** A limit of calls under way at once. */
@@ -20,7 +18,7 @@ export interface TokenLimit {
   readonly perMinute: number
 }
 
-/** A call with its limits, whose owners are all of one workspace. */
+/** The owners are all of one workspace. */
 export interface LimitedCall {
   /** Unique among the calls of all fronts. */
   readonly id: string
@@ -28,7 +26,7 @@ export interface LimitedCall {
   readonly tokens: readonly TokenLimit[]
 }
 
-/** What is left of tokens. All durations are by the authority's clock. */
+/** All durations are by the authority's clock. */
 export interface TokensLeft {
   readonly remaining: number
   /** Milliseconds until all of them are free. */
@@ -46,14 +44,10 @@ export type CallGrant =
       readonly retryAfterMs: number
     }
 
-/** Counts the calls and the tokens of all fronts. */
 export interface CallAuthority {
   /** Takes all places and the tokens, or nothing. Rejects when the authority does not answer in time. */
   take(call: LimitedCall, want: number, waitMsMax: number): Promise<CallGrant>
-  /**
-   * Gives the places back, and takes so many more tokens; negative: gives them back. Never throws: places
-   * that could not be given back end with their lease.
-   */
+  /** Also takes so many more tokens; negative: gives them back. Never throws: places not given back end with their lease. */
   giveBack(call: LimitedCall, tokens: number): void
   /** Prolongs the lease of these calls' places at an owner, also when the authority has lost them. */
   renew(owner: CallOwner, ids: readonly string[]): void
@@ -62,17 +56,12 @@ export interface CallAuthority {
   onReturn(listener: () => void): () => void
 }
 
-/** The decision about a call, and what the call has taken. */
 export interface AdmittedCall {
   /** Null: admitted. */
   readonly failure: Failure | null
   /** Headers of the reply; null: the call has no limit of tokens. */
   readonly headers: Readonly<Record<string, string>> | null
-  /**
-   * The call has ended: gives its places back, and takes or gives back the tokens by which the estimate was
-   * wrong. Called once.
-   * @param tokens that it used; 0: it had no result
-   */
+  /** Called once: gives the places back, and corrects the estimate. @param tokens that the call used; 0: it had no result */
   end(tokens: number): void
 }
 
@@ -82,13 +71,12 @@ export interface CallInput {
   readonly estimate: () => number
 }
 
-/** Limits of calls to models: `max_parallel` and `rate_limit_tpm` of the key and of its workspace. */
+/** `max_parallel` and `rate_limit_tpm` of the key and of its workspace. */
 export interface ModelCalls {
   /** Settles within RATE_WAIT_MS_MAX. Failures: rate_limited, tokens_over_limit. */
   admit(input: CallInput): Promise<AdmittedCall>
 }
 
-/** A call that is paid for, as far as its payment needs it. */
 export interface PayingCall {
   readonly key: KeyRecord
   readonly requestId: string
@@ -103,13 +91,12 @@ export interface PayingCall {
   limited(headers: Readonly<Record<string, string>>): void
 }
 
-/** What admits a call to a model, and what it is paid from. */
 export interface PaymentPorts {
   readonly spend: Spend
   readonly modelCalls: ModelCalls
 }
 
-/** The reply to a call to a model; other operations have more kinds. */
+/** Other operations have more kinds. */
 export type ModelReply =
   | { readonly kind: 'json'; readonly value: unknown; readonly headers?: Readonly<Record<string, string>> }
   | {
@@ -118,14 +105,9 @@ export type ModelReply =
       readonly parts: readonly (Uint8Array | string)[]
       readonly contentType: string
       readonly headers?: Readonly<Record<string, string>>
-      /**
-       * True when the parts stay in memory anyway and other replies share them: an unread reply then takes no
-       * memory.
-       */
+      /** The parts stay in memory anyway, shared by other replies: an unread reply takes no memory. */
       readonly isShared?: boolean
-      /**
-       * Called exactly once, after the last byte was written or the reply was dropped; frees borrowed memory.
-       */
+      /** Called exactly once, after the last byte was written or the reply was dropped; frees borrowed memory. */
       readonly done?: () => void
     }
   /** The reply was written as events, by `events` of the call. */

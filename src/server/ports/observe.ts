@@ -14,9 +14,7 @@ export interface Log {
   error(event: string, fields?: Fields): void
 }
 
-/**
- * Facts that stages and operations record for the reply's `server-timing`, the log line, metrics and spans.
- */
+/** For the reply's `server-timing`, the log line, metrics and spans. */
 export interface CallNotes {
   authMs?: number
   limitsMs?: number
@@ -47,17 +45,14 @@ export interface CallNotes {
   /** The endpoint has no price: nothing was charged, whatever its provider charges. */
   isUnpriced?: boolean
   attempts?: number
-  /** Attempts at providers that failed, in order. */
+  /** In order. */
   failedAttempts?: FailedAttempt[]
   /** The begin of each of these, in milliseconds of `performance.now()`, and its duration; one after the other. */
   attemptTimes?: number[]
 }
 
-/**
- * The facts of a failed attempt that an operator needs, without any content of the request or the response.
- */
+/** Without any content of the request or the response. */
 export interface FailedAttempt {
-  /** Slug of the catalogue. */
   readonly provider: string
   /** HTTP status of the provider; null when it did not answer. */
   readonly status: number | null
@@ -113,7 +108,7 @@ interface TracedCall {
   readonly notes: CallNotes
 }
 
-/** The circuit breakers of one provider of the catalogue, as one front sees them. */
+/** As one front sees them. */
 export interface BreakerReading {
   readonly provider: string
   /** Number of openings since the start of the process. */
@@ -130,14 +125,11 @@ export interface BreakerReading {
 export interface Meters {
   keyLookup(source: 'cache' | 'unknown_cache' | 'store'): void
   rateDecision(decision: 'admitted' | 'refused', source: 'purse' | 'authority' | 'fallback'): void
-  /** One attempt at a provider of the catalogue. */
   upstream(provider: string, outcome: 'ok' | FailureName, durationMs: number): void
   readonly streams: StreamMeters
 }
 
-/** Whose answer a figure is of. */
 export interface AnswerLabels {
-  /** Id of the operation. */
   readonly operation: string
   /** Slug in the catalogue; empty: no endpoint has answered. */
   readonly provider: string
@@ -167,7 +159,6 @@ export interface StreamEnd {
   readonly isDrained: boolean
 }
 
-/** What an endpoint was asked. */
 export interface AnsweredInput {
   /** Tokens of the input that no cache of the provider had or took. */
   readonly fresh: number
@@ -185,13 +176,11 @@ export interface CountedTier {
   readonly tier: string
 }
 
-/** Figures of the answers of models that write. */
 export interface StreamMeters {
-  /** Where calls under these labels are counted; the same for all of them. */
+  /** The same for all calls under these labels. */
   of(by: AnswerLabels): AnswerMeter
 }
 
-/** Figures of the answers of one model at one provider, in one operation. */
 export interface AnswerMeter {
   /** The first output leaves. */
   committed(first: FirstOutput): void
@@ -201,10 +190,6 @@ export interface AnswerMeter {
   ended(end: StreamEnd): void
   /** Once for each call that an endpoint has answered, whole or in part. */
   answered(input: AnsweredInput): void
-  /**
-   * Once for each call, streamed or whole.
-   * @param failure null: the answer is whole
-   * @param isEstimated the usage is Sluice's own count
-   */
+  /** Once for each call. @param failure null: the answer is whole @param isEstimated the usage is Sluice's own count */
   called(failure: FailureName | null, isEstimated: boolean): void
 }

@@ -1,4 +1,4 @@
-/** Answer of the authority to a request for a block of rate tokens. All durations are by its own clock. */
+/** All durations are by the authority's own clock. */
 export interface RateGrant {
   /** From 0 to the tokens wanted. */
   readonly granted: number
@@ -18,19 +18,13 @@ export interface RateInput {
   readonly burst: number
   /** Tokens wanted, at least 1. The authority grants all, or what is left, or nothing. */
   readonly want: number
-  /**
-   * Unused tokens of an earlier block that go back first; negative: tokens spent while the authority was
-   * away.
-   */
+  /** Unused tokens of an earlier block, which go back first; negative: tokens spent while the authority was away. */
   readonly giveBack: number
   /** Milliseconds that the oldest waiting request may still wait. */
   readonly waitMsMax: number
 }
 
-/**
- * Lends rate tokens: GCRA, one step in Redis. Rejects when Redis cannot be reached in time; the front's token
- * lease decides then.
- */
+/** GCRA, one step in Redis. Rejects when Redis is not reached in time; the front's token lease decides then. */
 export interface RateAuthority {
   lend(ask: RateInput): Promise<RateGrant>
   /** False while Redis is known to be away (breaker open), so that no call needs to wait to find out. */

@@ -15,9 +15,9 @@ import type { BareReasoning, ForeignParts } from '../../dialects/prompt/signatur
 import type { RefusalsJob } from '../../dialects/refusals.ts'
 
 /**
- * The result of reading a JSON body. On the event loop: the checked value, complete. In a thread: the known
- * members without the bulky one, and the bytes of that member. `source`: the bytes of a body whose form keeps
- * them, and the places of its members. `others`: members that the shape does not name and nothing reads.
+ * On the event loop the checked value is complete; a thread returns the known members and the bytes of the
+ * bulky one. `source`: bytes of a form that keeps them, and places of its members. `others`: members that the
+ * shape does not name.
  */
 export type BodyVerdict =
   | {
@@ -27,9 +27,7 @@ export type BodyVerdict =
       readonly others?: readonly OtherMember[]
       readonly source?: { readonly bytes: Uint8Array; readonly places: KeptPlaces }
     }
-  /**
-   * `isForThread`: the body is not judged yet, since that takes longer than the event loop may be blocked.
-   */
+  /** `isForThread`: not judged yet, since that would block the event loop for too long. */
   | {
       readonly ok: false
       readonly failure: Failure
@@ -38,8 +36,8 @@ export type BodyVerdict =
     }
 
 /**
- * Pure, CPU-heavy tasks by name, with their input and output. Buffers of an input that `transfer` names, and the
- * bytes of an output, are transferred; others are copied, such as a request that another attempt may need.
+ * Pure, CPU-heavy tasks. Buffers that `transfer` names and bytes of an output are transferred; others are
+ * copied, as another attempt may need them.
  */
 export interface ShortJobTypes {
   read_body: {
@@ -56,10 +54,7 @@ export interface ShortJobTypes {
     }
     out: BodyVerdict
   }
-  /**
-   * Cuts a call to `sluice/lexical-1` into slices; `longAt` is the index of a text that is too long, null
-   * when a part is no text.
-   */
+  /** `longAt`: index of a text that is too long; null: a part is no text. */
   slice_texts: {
     in: { readonly input: Uint8Array | EmbeddingInput; readonly dimensions: number }
     out:
@@ -69,9 +64,7 @@ export interface ShortJobTypes {
         }
       | { readonly ok: false; readonly longAt: number | null }
   }
-  /**
-   * Deterministic lexical vectors of `sluice/lexical-1`, for a slice of the texts that begins at an index.
-   */
+  /** Deterministic, for a slice of the texts that begins at an index. */
   embed_lexical: {
     in: {
       readonly texts: LexicalTexts
@@ -82,10 +75,7 @@ export interface ShortJobTypes {
     /** JSON array of `{object, index, embedding}`, and the count of the words read. */
     out: { readonly data: Uint8Array; readonly tokens: number }
   }
-  /**
-   * Writes the request body of a wire protocol other than OpenAI's; `detail` says which value the protocol
-   * cannot carry.
-   */
+  /** `detail` says which value the protocol cannot carry. */
   encode_embeddings: {
     in: {
       readonly protocol: 'cohere' | 'google'
@@ -96,10 +86,7 @@ export interface ShortJobTypes {
     }
     out: { readonly ok: true; readonly body: Uint8Array } | { readonly ok: false; readonly detail: string }
   }
-  /**
-   * Finds the vectors of a response in OpenAI's form without parsing them: their bytes `[start, end)` in the
-   * response, which are valid. Null when the response has to be parsed.
-   */
+  /** Bytes `[start, end)` of valid vectors in OpenAI's form, found without parsing; null: the response has to be parsed. */
   scan_answer: {
     in: { readonly answer: Uint8Array; readonly encoding: VectorEncoding; readonly count: number }
     out: {
@@ -109,9 +96,7 @@ export interface ShortJobTypes {
       readonly totalTokens: number | null
     } | null
   }
-  /**
-   * Parses, validates and rewrites a response that the structural scan did not take, or in another encoding.
-   */
+  /** For a response that the structural scan did not take, or in another encoding. */
   decode_embeddings: {
     in: {
       readonly protocol: 'openai' | 'cohere' | 'google'
@@ -150,10 +135,7 @@ export interface ShortJobTypes {
       /** A request with members that the model does not read; null: it has none. */
       readonly unread: { readonly dialect: Dialect; readonly body: Uint8Array } | null
     }
-    /**
-     * `pieces`: words, or the fragments of a tool's arguments; each is a token. `dropped`: the members that the
-     * model does not read, for `x-sluice-dropped`.
-     */
+    /** `pieces`: words, or fragments of a tool's arguments, a token each. `dropped`: members not read, for `x-sluice-dropped`. */
     out: {
       readonly reasoning: readonly string[]
       readonly pieces: readonly string[]
@@ -161,10 +143,7 @@ export interface ShortJobTypes {
       readonly dropped: readonly string[]
     }
   }
-  /**
-   * Reads a whole answer of a provider that speaks the caller's dialect, and writes it as the caller gets
-   * it, but for its usage. Not ok: the answer is invalid.
-   */
+  /** The provider speaks the caller's dialect; the usage is not written. Not ok: the answer is invalid. */
   native_answer: {
     in: {
       readonly dialect: Dialect
@@ -173,7 +152,6 @@ export interface ShortJobTypes {
     }
     out: JoinedAnswer
   }
-  /** Writes a request of one dialect in the protocol of an endpoint. */
   translate: { in: TranslationJob; out: Translation }
   /** What endpoints would refuse of a request, before any of them is tried. */
   refused_fields: { in: RefusalsJob; out: readonly (readonly Issue[])[] }
@@ -182,10 +160,7 @@ export interface ShortJobTypes {
     in: { readonly dialect: Dialect; readonly body: Uint8Array; readonly bare: BareReasoning }
     out: ForeignParts | null
   }
-  /**
-   * Reads a whole answer of a protocol, and writes it in the caller's dialect, but for its usage. Not ok:
-   * the answer is invalid.
-   */
+  /** Written in the caller's dialect, but for its usage. Not ok: the answer is invalid. */
   translated_answer: {
     in: WholeAsked & {
       readonly dialect: Dialect
@@ -195,25 +170,19 @@ export interface ShortJobTypes {
     }
     out: JoinedAnswer
   }
-  /**
-   * Reads a large event of a stream that is translated: what the loop reads of it, with arguments as bytes
-   * of JSON; null: it is invalid.
-   */
+  /** What the loop reads of a large event of a translated stream, arguments as bytes of JSON; null: it is invalid. */
   large_event: {
     in: { readonly protocol: TextProtocol; readonly data: Uint8Array }
     out: Readonly<Record<string, unknown>> | null
   }
-  /**
-   * Makes the events of a stream of a whole answer, or a whole answer of such events, in the provider's
-   * protocol.
-   */
+  /** The events of a whole answer, or a whole answer of such events, in the provider's protocol. */
   reframe: {
     in: { readonly protocol: TextProtocol; readonly to: 'answer' | 'events'; readonly bytes: Uint8Array }
     out: Reframed
   }
-  /** Compresses the bytes with gzip. */
+  /** With gzip. */
   compress: { in: { readonly bytes: Uint8Array }; out: Uint8Array }
-  /** Seals values of one vault, and clears the values. */
+  /** All of one vault; clears the values. */
   seal_secrets: {
     in: {
       readonly vault: VaultPlace
@@ -264,7 +233,6 @@ export interface SealedValue {
   readonly sealed: Uint8Array<ArrayBuffer>
   readonly sealingKey: Uint8Array<ArrayBuffer>
 }
-/** A value as it is stored. */
 export interface SealedOut {
   /** `sha256:` and hex digits. */
   readonly fingerprint: string
@@ -277,7 +245,6 @@ export type VectorEncoding = 'float' | 'base64'
 export type ShortJobName = keyof ShortJobTypes
 /** Tasks that are asynchronous, and so never run on the calling thread. */
 export type LateJobName = 'render_clip'
-/** Tasks that are synchronous. */
 export type PromptJobName = Exclude<ShortJobName, LateJobName>
 
 export interface ShortJobMore {
@@ -290,10 +257,9 @@ export interface ShortJobMore {
 }
 
 /**
- * The worker threads for short jobs, with a lane of its own for jobs below a millisecond, which never wait
- * for longer ones. Failures: `busy` when the lane's queue or the organization's share of it is full,
- * `internal` when a job crashed, `client_gone`, `deadline_exceeded` and `draining` when the signal or
- * `endsAt` ended the job before it began.
+ * Jobs below a millisecond have a lane of their own, and never wait for longer ones. Failures: busy (the
+ * queue or the organization's share of it is full), internal (crashed); before the job began: client_gone,
+ * deadline_exceeded, draining.
  */
 export interface ShortJobs {
   run<N extends ShortJobName>(
@@ -301,9 +267,6 @@ export interface ShortJobs {
     input: ShortJobTypes[N]['in'],
     more: ShortJobMore,
   ): Promise<Outcome<ShortJobTypes[N]['out']>>
-  /**
-   * Runs the same task on the calling thread, for inputs of at most INLINE_JSON_BYTES_MAX
-   * (SCANNED_INLINE_BYTES_MAX for a scan): a transfer would cost more.
-   */
+  /** On the calling thread, for at most INLINE_JSON_BYTES_MAX (SCANNED_INLINE_BYTES_MAX for a scan): a transfer would cost more. */
   here<N extends PromptJobName>(name: N, input: ShortJobTypes[N]['in']): ShortJobTypes[N]['out']
 }

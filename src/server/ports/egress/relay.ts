@@ -1,22 +1,18 @@
 import type { ByteReader, Upload } from '../byte-streams.ts'
 
-/** A request as received, for an operation that relays it. */
 export interface RelayedRequest {
   /** Upper case: the HTTP server knows methods in lower case alone. */
   readonly method: string
   /** Undecoded, without the question mark; null when there is no query. */
   readonly query: string | null
-  /**
-   * Flat list of name and value in the order of arrival, names in lower case; one entry for every field line.
-   */
+  /** Flat list of name and value in the order of arrival, names in lower case; one entry for every field line. */
   readonly headers: readonly string[]
   /** Bytes announced; null when the body comes in chunks. 0 = there is no body. */
   readonly bodyBytes: number | null
-  /** The body is paused until `receive`, and is relayed as it comes, without a limit of its size. */
+  /** Paused until `receive`, and relayed as it comes, without a limit of its size. */
   readonly body: Upload
 }
 
-/** The response of another server, relayed while it comes. */
 export interface RelayedAnswer {
   readonly status: number
   /** Flat list of name and value; hop-by-hop fields and the length are left out. */

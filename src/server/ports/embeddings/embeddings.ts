@@ -6,24 +6,20 @@ import type { EmbeddingInput, EmbeddingsBody } from '../../../schemas/embeddings
 import type { ModelReply, PayingCall, PaymentPorts } from '../model-calls.ts'
 import type { CallableModel } from '../models/models.ts'
 
-/** A validated embeddings body: a large one keeps its input as bytes. */
+/** A large body keeps its input as bytes. */
 export type EmbeddingsRequest = Omit<EmbeddingsBody, 'input'> & { readonly input: EmbeddingInput | BulkBytes }
 
 export interface EmbeddingJob {
-  /** Id of the operation. */
   readonly operation: string
   /** Id of the answer, `emb_…`. */
   readonly id: string
   readonly model: CallableModel
   readonly request: EmbeddingsRequest
-  /**
-   * Flags of the key's limits: under a limit that counts it, an unpriced endpoint is skipped while another
-   * is left. Null: no limits.
-   */
+  /** Under a limit that counts it, an unpriced endpoint is skipped while another is left. Null: the key has no limits. */
   readonly limits: LimitFlags | null
   /** The caller: failures of one caller alone say little about an endpoint. */
   readonly caller: Caller
-  /** Id of the request for the audit log, where an endpoint's credential has to be released. */
+  /** For the audit log, where an endpoint's credential is released. */
   readonly requestId: string
   /** Number of gateways that the call has passed. */
   readonly hops: number
@@ -32,18 +28,14 @@ export interface EmbeddingJob {
   readonly call: EmbeddingCaller
 }
 
-/** The call of a caller: its signal is read only when the call has to wait. */
+/** Its signal is read only when the call has to wait. */
 export interface EmbeddingCaller extends PayingCall {
   /** False: the caller's organization has to read its replies before more is made for it. */
   readonly hasRoomToRead?: boolean
-  /**
-   * Called with true when a provider has the call, and with false when the call is to be sent to another
-   * provider.
-   */
+  /** True: a provider has the call; false: the call is to be sent to another provider. */
   sent?(isSent: boolean): void
 }
 
-/** Embeds by the endpoints that preferences and health leave. Design §10. */
 export interface Embedder {
   /**
    * Chooses the endpoints, reserves the most that the call may cost, calls them one after another until one

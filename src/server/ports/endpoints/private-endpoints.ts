@@ -12,7 +12,6 @@ import type { OwnListing } from '../models/own-models.ts'
 import type { KeyRecord } from '../keys/keys.ts'
 import type { ChangedBy } from '../vault/vault.ts'
 
-/** A model endpoint that belongs to an organization. */
 export interface PrivateEndpoint {
   readonly id: string
   readonly organizationId: string
@@ -28,7 +27,7 @@ export interface PrivateEndpoint {
   readonly declaredZdr: boolean | null
   /** Null: its calls are free, and their replies say so. */
   readonly pricing: EndpointPricing | null
-  /** Name of its credential in the vault of its workspace; null: it has none. */
+  /** Name in the vault of its workspace; null: it has no credential. */
   readonly secretName: string | null
   /** The forms that it has to serve; null: those that a validation finds. */
   readonly forms: readonly EndpointForm[] | null
@@ -61,18 +60,17 @@ export interface EndpointChanges {
   readonly forms?: readonly EndpointForm[] | null
 }
 
-/** The operation and its caller, for the audit log. */
 export interface EndpointActor extends ChangedBy {
   readonly operation: string
 }
 
-/** The right to probe an endpoint: one probe at a time on all fronts, for as long as a probe may take. */
+/** One probe at a time on all fronts, for as long as a probe may take. */
 export interface ProbeClaim {
   readonly token: string
   readonly endpoint: PrivateEndpoint
-  /** Revision of the endpoint at the claim: another revision by now means that something changed. */
+  /** At the claim: another revision by now means that something changed. */
   readonly revision: number
-  /** Revision of the configuration: a change of the configuration ends the claim. */
+  /** A change of the configuration ends the claim. */
   readonly configRevision: number
 }
 
@@ -81,18 +79,12 @@ export interface Validation {
   readonly checks: readonly EndpointCheck[]
 }
 
-/**
- * Rows of private endpoints. Failures of all: store_unavailable; of methods that name an endpoint:
- * endpoint_unknown.
- */
+/** Failures of all: store_unavailable; of methods that name an endpoint: endpoint_unknown. */
 export interface PrivateEndpoints {
   /** Oldest first. */
   list(organizationId: string): Promise<Outcome<readonly PrivateEndpoint[]>>
   get(ref: EndpointRef): Promise<Outcome<PrivateEndpoint>>
-  /**
-   * Failures: endpoints_full, idempotency_key_reused, endpoint_unknown (the first endpoint of this key was
-   * deleted).
-   */
+  /** Failures: endpoints_full, idempotency_key_reused, endpoint_unknown (the first endpoint of this key was deleted). */
   create(
     input: EndpointInput,
     by: EndpointActor,
@@ -102,9 +94,7 @@ export interface PrivateEndpoints {
   setPricing(ref: EndpointRef, pricing: EndpointPricing, by: EndpointActor): Promise<Outcome<PrivateEndpoint>>
   /** Failure: endpoint_not_active. */
   disable(ref: EndpointRef, by: EndpointActor): Promise<Outcome<PrivateEndpoint>>
-  /**
-   * Failures: endpoint_not_disabled, workspace_endpoints_full, workspace_unknown (the workspace was deleted).
-   */
+  /** Failures: endpoint_not_disabled, workspace_endpoints_full, workspace_unknown (deleted). */
   enable(ref: EndpointRef, by: EndpointActor): Promise<Outcome<PrivateEndpoint>>
   /** @param isDraftOnly keeps an endpoint that was ever activated. Failure: endpoint_was_active. */
   remove(ref: EndpointRef, isDraftOnly: boolean, by: EndpointActor): Promise<Outcome<null>>
@@ -112,11 +102,8 @@ export interface PrivateEndpoints {
   claimValidation(ref: EndpointRef): Promise<Outcome<ProbeClaim>>
   /** Failures: not_validated, validation_stale, endpoint_active, probe_running. */
   claimActivation(ref: EndpointRef): Promise<Outcome<ProbeClaim>>
-  /**
-   * Gives a claim back whose probe has no result; a claim that another process holds by now is left alone.
-   */
+  /** For a probe without a result; a claim that another process holds by now is left alone. */
   dropClaim(claim: ProbeClaim): Promise<void>
-  /** Facts of the workspace that an endpoint is validated for. */
   facts(input: {
     readonly organizationId: string
     readonly workspaceId: string
@@ -128,20 +115,15 @@ export interface PrivateEndpoints {
     result: Validation & { readonly workspaceId: string; readonly speaks: readonly EndpointForm[] },
     by: EndpointActor,
   ): Promise<Outcome<null>>
-  /**
-   * Ends the claim. Failures: endpoint_changed, workspace_endpoints_full, workspace_unknown (the workspace
-   * was deleted).
-   */
+  /** Ends the claim. Failures: endpoint_changed, workspace_endpoints_full, workspace_unknown (deleted). */
   activated(claim: ProbeClaim, by: EndpointActor): Promise<Outcome<PrivateEndpoint>>
-  /** The active endpoints of a workspace. */
   active(workspaceId: string): Promise<Outcome<readonly PrivateEndpoint[]>>
 }
 
 export interface WorkspaceFacts {
   readonly exists: boolean
-  /** The workspace has as many active endpoints as it may. */
   readonly isFull: boolean
-  /** There is a secret of that name, bound to that host. */
+  /** A secret of that name is bound to that host. */
   readonly hasSecret: boolean
 }
 
@@ -156,10 +138,7 @@ export interface ProbeInput {
 
 /** The result of a real minimal request to an upstream in each form. */
 export interface ProbeResult {
-  /**
-   * Checks in their order, of one form: of the first that fails and has to be served, else of the first that
-   * is served, else of the one that got furthest.
-   */
+  /** All for one form: the first failing one that has to be served, else the first that is served, else the one that got furthest. */
   readonly checks: readonly EndpointCheck[]
   /** Empty when no form was probed. */
   readonly forms: readonly FormFinding[]
@@ -168,7 +147,7 @@ export interface ProbeResult {
 }
 
 export interface EndpointProber {
-  /** The name of a provider; null when Sluice knows no protocol for it. */
+  /** Null: Sluice knows no protocol for the provider. */
   nameOf(providerSlug: string): string | null
   /** Whether the gate allows the destination to any caller. */
   mayReach(baseUrl: string): boolean
@@ -176,22 +155,14 @@ export interface EndpointProber {
   probe(input: ProbeInput): Promise<Outcome<ProbeResult>>
 }
 
-/** The models of a workspace that has private endpoints. */
 export interface WorkspaceModels {
-  /**
-   * @param id as a caller names a model. @returns null for a model that neither the catalogue nor the
-   * workspace has
-   */
+  /** @param id as a caller names a model. @returns null: neither the catalogue nor the workspace has it */
   resolve(id: string): CallableModel | null
-  /** Its models as lists and reads show them. */
   readonly listing: OwnListing
 }
 
-/** The models that each workspace may call; every front learns a change within 250 ms. */
+/** Every front learns a change within 250 ms. */
 export interface PrivateModels {
-  /**
-   * Null, at once, for a workspace without private endpoints. Waits for the store at the first call of a
-   * workspace and after a change. Failures: store_unavailable, busy.
-   */
+  /** Null at once without private endpoints; waits for the store at the first call and after a change. Failures: store_unavailable, busy. */
   of(key: KeyRecord): WorkspaceModels | null | Promise<Outcome<WorkspaceModels | null>>
 }

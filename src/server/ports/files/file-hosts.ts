@@ -13,10 +13,7 @@ export interface FileHost {
   list(input: HostedPageInput): Promise<Outcome<HostedPage>>
   /** Failures: file_unknown, and those of the host. */
   get(id: string, signal: AbortSignal): Promise<Outcome<ShownFile>>
-  /**
-   * Failures: file_unknown, file_not_downloadable, and those of the host. The caller has to close the
-   * content.
-   */
+  /** Failures: file_unknown, file_not_downloadable, and those of the host. The caller closes the content. */
   open(id: string, signal: AbortSignal): Promise<Outcome<HostedContent>>
   /** Failures: file_unknown, and those of the host. */
   remove(id: string, signal: AbortSignal): Promise<Outcome<null>>
@@ -24,7 +21,6 @@ export interface FileHost {
 
 export interface HostedUpload {
   readonly file: ShownFile
-  /** Lower-case hex SHA-256 of the file's bytes. */
   readonly sha256: string
   readonly isReplay: boolean
 }
@@ -35,9 +31,9 @@ export interface HostedContent {
 }
 
 export interface HostedPageInput {
-  /** Id of the last file of the previous page; null for the first page. */
+  /** Id of the last file of the previous page; null: the first page. */
   readonly after: string | null
-  /** Id of the first file of the following page; null unless the caller pages backwards. */
+  /** Id of the first file of the following page; null: the caller does not page backwards. */
   readonly before: string | null
   /** The parameter of the call that named the place, for messages. */
   readonly placeName: string
@@ -57,18 +53,13 @@ export interface HostedPage {
   readonly hasMore: boolean
 }
 
-/**
- * The caller that works with files at a provider: the provider's key is released from the effective secrets
- * of this scope.
- */
+/** The provider's key is released from the effective secrets of `scope`. */
 export interface FilesCaller {
   readonly scope: VaultScope
-  /** Id of the operation, for the audit log. */
   readonly operation: string
   readonly by: ChangedBy
 }
 
-/** Files at providers. */
 export interface ProviderFiles {
   /** Failures: provider_key_missing, provider_key_unfit, busy, store_unavailable. */
   of(caller: FilesCaller, provider: FileProvider): Promise<Outcome<FileHost>>

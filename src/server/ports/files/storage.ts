@@ -1,22 +1,17 @@
 import type { Failure, Outcome } from '../../../schemas/failures.ts'
 import type { ByteReader } from '../byte-streams.ts'
 
-/**
- * Bytes of files and containers; storage knows no rows. Objects of files are written once and are never
- * replaced. Container files are plain, and a sandbox may write them straight into their folder. Design §5.
- */
+/** Knows no rows. Objects are written once, never replaced; container files are plain, and a sandbox may write them straight into its folder. */
 export interface Storage {
   /**
-   * Admits an upload when there is room for it in addition to those under way.
-   * @param expectedBytes of the object; for a body of unknown length the most that it may have. Failures:
-   * storage_full, storage_unavailable.
+   * Needs room beyond the uploads under way. @param expectedBytes for an unknown length the most possible.
+   * Failures: storage_full, storage_unavailable.
    */
   stage(expectedBytes: number): Promise<Outcome<Staging>>
   /**
-   * Makes a staged file the object: after this a crash does not lose it. Never replaces an object. After a
-   * failure the object may exist all the same; the staging file stays, for `discard`.
-   * @param objectId 1 to 128 characters of `[A-Za-z0-9_-]`. Failures: storage_full, storage_unavailable,
-   * client_gone.
+   * Makes the object: after this a crash does not lose it. Never replaces one. After a failure it may exist
+   * all the same; the staging file stays, for `discard`. @param objectId 1 to 128 characters of
+   * `[A-Za-z0-9_-]`. Failures: storage_full, storage_unavailable, client_gone.
    */
   publish(objectId: string, staging: Staging, signal?: AbortSignal): Promise<Outcome<null>>
   /** Failures: content_missing, storage_unavailable, client_gone. */
@@ -25,35 +20,22 @@ export interface Storage {
   stat(objectId: string): Promise<Outcome<ObjectFacts | null>>
   /** @returns false when there was no such object. Failure: storage_unavailable. */
   remove(objectId: string): Promise<Outcome<boolean>>
-  /**
-   * All objects in an order of the driver's own, for the sweep. @param cursor of the previous page. Failure:
-   * storage_unavailable.
-   */
+  /** In an order of the driver's own, for the sweep. @param cursor of the previous page. Failure: storage_unavailable. */
   list(cursor: string | null): Promise<Outcome<ObjectPage>>
   /** Ids of the fronts that have staging files. Failure: storage_unavailable. */
   stagingOwners(): Promise<Outcome<readonly string[]>>
-  /**
-   * Removes staging files that a crash left: files without a write for `idleMs`, and all files of fronts that
-   * are gone. @returns number of files. Failure: storage_unavailable.
-   */
+  /** Files without a write for `idleMs`, and all of fronts that are gone. @returns number of files. Failure: storage_unavailable. */
   sweepStaging(idleMs: number, gone: ReadonlySet<string>): Promise<Outcome<number>>
   readonly containers: ContainerFolders
-  /**
-   * Translates an error of a system call on a staging file: `ENOSPC` is storage_full, others are
-   * storage_unavailable.
-   */
+  /** For a system call on a staging file: `ENOSPC` is storage_full, other errors are storage_unavailable. */
   failureOf(cause: unknown): Failure
   close(): Promise<void>
 }
 
-/** The file of one upload on this machine, before it is published. */
 export interface Staging {
   /** The file does not exist yet: the writer makes it (exclusively) and closes it before it is published. */
   readonly path: string
-  /**
-   * Removes the file, and gives its room back. To be called on every path; harmless after `publish` and a
-   * second time.
-   */
+  /** Removes the file and gives its room back. To be called on every path; harmless after `publish` and twice. */
   discard(): Promise<void>
 }
 
@@ -65,27 +47,18 @@ export interface ObjectFacts {
 }
 
 export interface StoredObject extends ObjectFacts {
-  /**
-   * Open for reading until `close`, so that a worker thread can read by itself; null when the bytes are on
-   * another machine.
-   */
+  /** Open until `close`, so that a worker thread can read by itself; null: the bytes are on another machine. */
   readonly descriptor: number | null
   /** Reads bytes `from` up to but without `to`, in order. */
   read(from: number, to: number, options?: ReadOptions): ByteReader
-  /**
-   * False: the file was written to in place since it was opened, so that the bytes read may be torn. Failure:
-   * storage_unavailable.
-   */
+  /** False: written to in place since it was opened, so the bytes read may be torn. Failure: storage_unavailable. */
   isUnchanged(): Promise<Outcome<boolean>>
   /** To be called on every path, after the readers' `close`. */
   close(): Promise<void>
 }
 
 export interface ReadOptions {
-  /**
-   * True: each piece is an ArrayBuffer of its own, which may be transferred. False: a piece is valid until
-   * the next call.
-   */
+  /** True: each piece is an ArrayBuffer of its own, to be transferred. False: it is valid until the next call. */
   readonly mayTransfer?: boolean
   readonly signal?: AbortSignal
 }
@@ -118,14 +91,12 @@ export interface ContainerPage {
   readonly hasMore: boolean
 }
 
-/**
- * The folders that sandboxes write. No method reads a byte outside of them, whatever a sandbox plants there.
- */
+/** Sandboxes write these folders. No method reads a byte outside of them, whatever a sandbox plants there. */
 export interface ContainerFolders {
   /**
-   * Lists in the order of the UTF-8 bytes of the paths, without links and other entries that are not files.
-   * An unknown container is empty. @param after a path, which need not exist @param signal ends the listing.
-   * Failures: storage_unavailable, containers_unsupported, container_too_large, busy, and that of the signal.
+   * By the UTF-8 bytes of the paths, without links and other entries that are not files; an unknown container
+   * is empty. @param after a path, which need not exist. Failures: storage_unavailable,
+   * containers_unsupported, container_too_large, busy, that of the signal.
    */
   list(
     container: ContainerRef,
@@ -133,22 +104,15 @@ export interface ContainerFolders {
     countMax: number,
     signal?: AbortSignal,
   ): Promise<Outcome<ContainerPage>>
-  /**
-   * Lists as `list` does, without limits of size and time. Failures: storage_unavailable,
-   * containers_unsupported.
-   */
+  /** As `list`, without limits of size and time. Failures: storage_unavailable, containers_unsupported. */
   listWhole(container: ContainerRef, after: string | null, countMax: number): Promise<Outcome<ContainerPage>>
-  /**
-   * @param path as `parseContainerPath` returns it. Failures: container_file_unknown, storage_unavailable,
-   * containers_unsupported.
-   */
+  /** @param path as `parseContainerPath` returns it. Failures: container_file_unknown, storage_unavailable, containers_unsupported. */
   stat(container: ContainerRef, path: string): Promise<Outcome<ContainerFile>>
   /** Failures: client_gone, and those of `stat`. */
   open(container: ContainerRef, path: string, signal?: AbortSignal): Promise<Outcome<StoredObject>>
   /**
-   * Makes a staged file the container file, in place of the previous one; folders are made. Failures:
-   * container_path_invalid (the path is a folder, or a file or link stands where a folder is needed),
-   * storage_full, client_gone, storage_unavailable, containers_unsupported.
+   * Replaces the previous file; makes folders. Failures: container_path_invalid (a folder, or a file or link
+   * where a folder is needed), storage_full, client_gone, storage_unavailable, containers_unsupported.
    */
   publish(
     container: ContainerRef,
@@ -156,25 +120,14 @@ export interface ContainerFolders {
     staging: Staging,
     signal?: AbortSignal,
   ): Promise<Outcome<null>>
-  /**
-   * The newest modification in a container, including the making of its folder; null without a container.
-   * Failures: storage_unavailable, containers_unsupported.
-   */
+  /** Includes the making of its folder; null: no such container. Failures: storage_unavailable, containers_unsupported. */
   newestChange(container: ContainerRef): Promise<Outcome<Date | null>>
-  /** All containers that have a folder, for the sweep. */
+  /** Those that have a folder, for the sweep. */
   listContainers(
     cursor: string | null,
   ): Promise<Outcome<{ readonly containers: readonly ContainerRef[]; readonly cursor: string | null }>>
-  /**
-   * Removes a container with all its files. @param unchangedSince a container that was changed after this
-   * instant is kept
-   * @returns number of files; null when the container is kept, or does not exist. Failures as of
-   * `newestChange`.
-   */
+  /** @param unchangedSince keeps a container that was changed later. @returns number of files; null: kept, or none. Failures as of `newestChange`. */
   removeContainer(container: ContainerRef, unchangedSince?: Date): Promise<Outcome<number | null>>
-  /**
-   * Removes the remains of removals that a crash ended at least `idleMs` ago. @returns number of files.
-   * Failures as of `newestChange`.
-   */
+  /** Remains of removals that a crash ended at least `idleMs` ago. @returns number of files. Failures as of `newestChange`. */
   emptyTrash(idleMs: number): Promise<Outcome<number>>
 }

@@ -4,25 +4,19 @@ import type { Content, Upload } from '../byte-streams.ts'
 import type { FileRecord } from './files.ts'
 import type { ContainerFile, ContainerRef } from './storage.ts'
 
-/** Moves whole files between clients, storage and rows; a failure leaves no file and no row. Design §5. */
+/** A failure leaves no file and no row. */
 export interface Transfers {
-  /**
-   * Pending row → staged and sealed object → ready row.
-   * Failures: those of `Files.begin`, `Intake`, `Storage` and the upload itself.
-   */
+  /** Pending row → staged and sealed object → ready row. Failures: those of `Files.begin`, `Intake`, `Storage` and the upload. */
   store(upload: Upload, input: StoreInput): Promise<Outcome<Stored>>
-  /**
-   * Copies a container file, whatever its content, into a file of its own. Failures: those of `store`,
-   * container_file_unknown.
-   */
+  /** Copies a container file, whatever its content. Failures: those of `store`, container_file_unknown. */
   promote(from: ContainerPath, input: StoreInput): Promise<Outcome<Stored>>
-  /** Writes a container file, plain. Failures: those of `Storage` and the upload. */
+  /** Plain. Failures: those of `Storage` and the upload. */
   writeContainerFile(upload: Upload, to: ContainerPath, signal: AbortSignal): Promise<Outcome<WrittenFile>>
   /** Failures: content_missing, content_damaged, data_key_unavailable, storage_unavailable. */
   openFile(file: FileRecord, signal: AbortSignal): Promise<Outcome<Content>>
   /** Failures: container_file_unknown, storage_unavailable. */
   openContainerFile(from: ContainerPath, signal: AbortSignal): Promise<Outcome<OpenContainerFile>>
-  /** Removes the row and the bytes. Failures: file_unknown, store_unavailable. */
+  /** Also removes the bytes. Failures: file_unknown, store_unavailable. */
   remove(workspaceId: string, id: string): Promise<Outcome<FileRecord>>
 }
 
@@ -43,7 +37,7 @@ export interface OpenContainerFile {
 export interface StoreInput {
   readonly workspaceId: string
   readonly idempotency: Repeatable | null
-  /** The signal ends the transfer with everything undone. */
+  /** Ends the transfer with everything undone. */
   readonly signal: AbortSignal
 }
 

@@ -43,7 +43,6 @@ export interface GenerationFacts {
   readonly stalledMs: number
   readonly attempts: number
   readonly dropped: readonly string[]
-  /** Pictures and sounds of the prompt. */
   readonly images: number
   readonly sounds: number
   /** As the provider reports it; null: it reports none. */
@@ -54,7 +53,7 @@ export interface GenerationFacts {
   readonly unpricedTier?: TierMember | null
 }
 
-/** Facts of a streamed call that the journal keeps next to its money, for the record if its front dies. */
+/** Kept by the journal next to the money of a streamed call, for the record if its front dies. */
 export interface StreamNote extends Pick<
   GenerationFacts,
   | 'sessionId'
@@ -68,12 +67,10 @@ export interface StreamNote extends Pick<
   | 'price'
   | 'unpricedTier'
 > {
-  /** `gen_…` */
   readonly id: string
   readonly upstreamId: string | null
 }
 
-/** Whose record is looked for. */
 export interface GenerationSought {
   readonly organizationId: string
   /** Null: any workspace of the organization. */
@@ -82,7 +79,6 @@ export interface GenerationSought {
   readonly id: string
 }
 
-/** The records of calls to models that write. */
 export interface Generations {
   /** Queues the record, never waits and never fails: a record that has no room is lost and counted. */
   keep(generation: Generation): void

@@ -6,7 +6,7 @@ import type { KeyScope } from '../../../schemas/keys/permissions.ts'
 import type { Span } from '../money/money.ts'
 import type { ChangedBy } from '../vault/vault.ts'
 
-/** The limits of a key, shared by all keys of one rotation. */
+/** Shared by all keys of one rotation. */
 export interface KeyLimits {
   /** Whole nano-USD; null = no limit. */
   readonly limitNano: bigint | null
@@ -16,7 +16,6 @@ export interface KeyLimits {
   readonly countsByok: boolean
 }
 
-/** An API key as management keys see it. */
 export interface ManagedKey extends KeyLimits {
   readonly hash: string
   readonly label: string
@@ -38,10 +37,7 @@ export interface ManagedKey extends KeyLimits {
   readonly allowedModels: readonly string[] | null
   /** Null = all. */
   readonly scopes: readonly KeyScope[] | null
-  /**
-   * Whole nano-USD that count against the limit in the windows of today, or would count if there were a
-   * limit.
-   */
+  /** Whole nano-USD that count against the limit in the windows of today, or would if there were a limit. */
   readonly countedNano: bigint
   /** Whole nano-USD in the windows of today, of all keys of the rotation. */
   readonly spent: Readonly<Record<Span, bigint>>
@@ -84,7 +80,6 @@ export type KeyChanges = Partial<
       ManagedKey,
       'name' | 'isDisabled' | 'rateLimitRpm' | 'rateLimitBurst' | 'allowedModels' | 'scopes'
     > & {
-      /** Those of its members that change. */
       readonly callLimits: Partial<CallLimits>
     }
 >
@@ -120,16 +115,11 @@ export interface RotatedKey extends MadeKey {
   readonly previous: { readonly hash: string; readonly expiresAt: Date }
 }
 
-/** The caller of a change and its operation, for the audit log. */
 export interface KeyActor extends ChangedBy {
   readonly operation: string
 }
 
-/**
- * API keys of organizations; every change is audited, and every front applies it. Failures of all:
- * store_unavailable; of methods that name a key: api_key_unknown, also for a revoked key, a key of another
- * organization, and a text that cannot be a hash.
- */
+/** Every change is audited and reaches every front. Failures of all: store_unavailable; of methods that name a key: api_key_unknown. */
 export interface ApiKeys {
   /** Newest first, at most KEYS_PAGE. Failures: workspace_unknown, reference_ambiguous. */
   list(input: KeyPageInput): Promise<Outcome<readonly ManagedKey[]>>
@@ -137,13 +127,12 @@ export interface ApiKeys {
   /** Failures: workspace_unknown, intern_unknown, body_invalid (a burst above the limit). */
   create(input: NewApiKey, by: KeyActor): Promise<Outcome<MadeKey>>
   /**
-   * Failures: key_unscoped (a management key cannot have scopes), body_invalid (a burst above the limit).
-   * Limits of money change for all keys of the rotation, other fields for this key alone. A lowered limit
-   * cuts the burst.
+   * Limits of money change for all keys of the rotation, other fields for this key alone; a lowered limit
+   * cuts the burst. Failures: key_unscoped (a management key cannot have scopes), body_invalid (a burst above
+   * the limit).
    */
   update(ref: KeyRef, changes: KeyChanges, by: KeyActor): Promise<Outcome<ManagedKey>>
-  /** Ends the key for good. */
   remove(ref: KeyRef, by: KeyActor): Promise<Outcome<null>>
-  /** Makes a key in place of this one, with the same account. An expired key counts as unknown here. */
+  /** With the same account. An expired key counts as unknown here. */
   rotate(ref: KeyRef, input: Rotation, by: KeyActor): Promise<Outcome<RotatedKey>>
 }

@@ -4,10 +4,7 @@ import type { LimitsOfCalls } from '../../../schemas/limits/model-calls.ts'
 import type { KeyScope } from '../../../schemas/keys/permissions.ts'
 import type { LimitFlags } from '../../../schemas/money/costs.ts'
 
-/**
- * An API key, or a token of an identity provider, as fronts know it. The plain key is never part of the
- * record.
- */
+/** An API key, or a token of an identity provider, as fronts know it; never the plain key. */
 export interface KeyRecord {
   /** Lower-case hex SHA-256 of the plain key: the public identity of the key. */
   readonly hash: string
@@ -16,7 +13,7 @@ export interface KeyRecord {
   readonly organizationId: string
   /** Null for management keys and SCIM tokens, which belong to the organization. */
   readonly workspaceId: string | null
-  /** The workspace `default` of the organization: where a management key acts when it names none. */
+  /** Where a management key acts when it names no workspace. */
   readonly defaultWorkspaceId: string
   readonly internId: string | null
   /** Requests a minute; null = no limit. */
@@ -37,43 +34,33 @@ export interface KeyRecord {
   readonly money: KeyMoney
 }
 
-/** Loads key records from Postgres, the source of truth. */
 export interface KeyStore {
-  /**
-   * The records of keys that exist, in any order; unknown, revoked and deleted keys are left out alike.
-   * Settles within KEY_LOAD_MS_MAX; `store_unavailable` when the store does not answer.
-   */
+  /** Unknown, revoked and deleted keys are left out. Settles within KEY_LOAD_MS_MAX, with store_unavailable without an answer. */
   load(hashes: readonly string[]): Promise<Outcome<readonly KeyRecord[]>>
 }
 
-/** Kinds of cached records; an invalidation names one and its id. Design §3. */
+/** An invalidation names one of these and its id. */
 export type CachedKind =
   'key' | 'workspace' | 'organization' | 'catalogue' | 'vault' | 'private_endpoint' | 'preset'
 
 export interface Invalidation {
   readonly n: number
   readonly kind: CachedKind
-  /**
-   * For `key` the hash; for `vault` and `private_endpoint` the workspace, since a front caches what both
-   * result in; for `preset` `<workspace>/<slug>`.
-   */
+  /** The hash of a `key`; the workspace for `vault` and `private_endpoint`; `<workspace>/<slug>` for `preset`. */
   readonly id: string
 }
 
-/** The argument of a listener: one change, or `everything` when the listener may have missed any change. */
+/** `everything`: the listener may have missed any change. */
 export type Change = Invalidation | { readonly kind: 'everything' }
 
-/**
- * Committed changes by a fast channel that may lose, repeat and reorder them; the poll of the epoch is the
- * source of truth. Design §3.
- */
+/** May lose, repeat and reorder committed changes; the poll of the epoch is the source of truth. */
 export interface Hints {
   subscribe(listener: (change: Invalidation) => void): () => void
   /** Resolves when the hint was sent or given up; a hint that cannot be sent does not fail the change. */
   publish(change: Invalidation): Promise<void>
 }
 
-/** The keys of a new installation, in plain text. */
+/** Plain text, of a new installation. */
 export interface FirstKeys {
   readonly inferenceKey: string
   readonly managementKey: string
@@ -87,17 +74,11 @@ export interface EpochFeed {
   readonly epoch: number
   /** `Date.now()` of the last good poll of the store; decides grace. */
   readonly lastGoodPollAtMs: number
-  /**
-   * The listener is called synchronously, in order of arrival, for every invalidation by any channel; a
-   * second call for the same change is harmless.
-   */
+  /** Called synchronously, in order of arrival, for every channel; a second call for the same change is harmless. */
   subscribe(listener: (change: Change) => void): () => void
 }
 
-/**
- * The account of a key's calls, cached with the key's record. A flag that lags by one change of limits
- * applies until the front knows the change: `effective` informs callers.
- */
+/** Cached with the key's record: a flag lags by one change of limits until the front knows it, as `effective` shows. */
 export interface KeyMoney extends LimitFlags {
   /** Account of the key, shared by the keys of its rotation. */
   readonly accountId: string

@@ -13,20 +13,14 @@ export interface Provider {
   /** The name for people: `OpenAI`. */
   readonly name: string
   readonly protocol: Protocol
-  /**
-   * Base URL with the API's version and without a trailing slash: `https://api.openai.com/v1`,
-   * `https://api.cohere.com/v2`, `…/v1beta`; empty for `local`.
-   */
+  /** With the API's version, without a trailing slash: `https://api.openai.com/v1`, `…/v1beta`; empty for `local`. */
   readonly baseUrl: string
   /** Name of the environment variable with the provider's key; null = the provider needs none. */
   readonly apiKeyEnv: string | null
   /** Headers of embeddings and video jobs, in addition to the key; left out: none. */
   readonly headers?: readonly ProviderHeader[]
   readonly timeoutMs: number
-  /**
-   * Request fields that this provider spells differently, and values of `input_type` after a `=`:
-   * `{ "dimensions": "output_dimension", "input_type=search_query": "query" }`.
-   */
+  /** Fields that it spells differently, and values of `input_type`: `{ "dimensions": "output_dimension", "input_type=search_query": "query" }`. */
   readonly rename: Readonly<Record<string, string>>
   /** How its video jobs are run; null: the protocol has no calls for video. */
   readonly video: ProviderVideo | null
@@ -38,7 +32,7 @@ export interface Provider {
   readonly accountTier?: string
 }
 
-/** How a provider's models that write are called, unless an endpoint says otherwise. */
+/** For endpoints that do not say otherwise. */
 export interface ProviderText {
   /** Empty: its endpoints say it, or write nothing. */
   readonly speaks: readonly TextProtocol[]
@@ -51,7 +45,6 @@ export interface ProviderText {
   readonly stallMs: number
 }
 
-/** A header of every call of a provider. */
 interface ProviderHeader {
   /** Lower case. */
   readonly name: string
@@ -61,12 +54,8 @@ interface ProviderHeader {
   readonly env: string | null
 }
 
-/** How the jobs of a provider are submitted and polled. Design §7. */
 export interface ProviderVideo {
-  /**
-   * The way out when it is unknown whether a submission arrived: repeat it, look for it first, or never
-   * repeat it.
-   */
+  /** When it is unknown whether a submission arrived: repeat it, look for it first, or never repeat it. */
   readonly submit: SubmitKind
   /** Header that carries the token of `submit: token`; null for the other kinds. */
   readonly tokenHeader: string | null
@@ -77,10 +66,7 @@ export interface ProviderVideo {
   /** Milliseconds of the longest wait between two polls. */
   readonly pollMaxMs: number
   readonly submitTimeoutMs: number
-  /**
-   * For `lookup`: milliseconds after a submission's timeout in which its job may still turn up in the list.
-   * Left out: VIDEO_LOOKUP_QUIET_MS.
-   */
+  /** For `lookup`: milliseconds after a timeout in which the job may still be listed. Left out: VIDEO_LOOKUP_QUIET_MS. */
   readonly lookupQuietMs?: number
   /** Calls that one runner may have under way at the provider. */
   readonly concurrency: number
@@ -89,16 +75,13 @@ export interface ProviderVideo {
 }
 
 export interface Endpoint {
-  /** Stable name within the catalogue: `<provider slug>/<upstream model>`. */
+  /** `<provider slug>/<upstream model>`, stable within the catalogue. */
   readonly tag: string
   readonly provider: Provider
   readonly upstreamModel: string
   /** For `priceAt` and its kin, and for nothing else. Those of an unpriced endpoint mean nothing. */
   readonly prices: EndpointPrices
-  /**
-   * The catalogue declares neither a price nor `free`, or only one of the prices of prompt and completion of
-   * a model that writes: every limit that counts its calls refuses them.
-   */
+  /** Neither a price nor `free`, or only one of prompt and completion: every limit that counts its calls refuses them. */
   readonly isUnpriced: boolean
   /** Facts that preferences filter on; null = the catalogue does not say, and a filter matches nothing. */
   readonly quantization: string | null
@@ -106,27 +89,18 @@ export interface Endpoint {
   readonly mayTrain: boolean | null
   readonly isDistillable: boolean | null
   readonly contextLength: number | null
-  /**
-   * Optional request fields that the endpoint takes (`dimensions`, `encoding_format`, `input_type`, `user`);
-   * empty = unknown, all fields are sent.
-   */
+  /** Optional fields that it takes (`dimensions`, `encoding_format`, `input_type`, `user`); empty: unknown, all are sent. */
   readonly supportedParameters: readonly string[]
-  /**
-   * Null: the endpoint makes no video, as every private endpoint, also one under the slug of a video model.
-   */
+  /** Null: it makes no video, as every private endpoint, also one under the slug of a video model. */
   readonly video: EndpointVideo | null
   /** Null: it writes no text. */
   readonly text: EndpointText | null
   /** False: a private endpoint without embeddings. Left out: as its model. */
   readonly embeds?: boolean
-  /**
-   * Present for a workspace's own endpoint, and for an endpoint that is called with the workspace's own key.
-   * Left out where the operator's key is used.
-   */
+  /** For a workspace's own endpoint, or own key; left out: the operator's key is used. */
   readonly ownWay?: OwnWay
 }
 
-/** How an endpoint that writes is called. */
 export interface EndpointText extends ProviderText {
   /** Tokens of one answer, above 0; null: the catalogue does not say. */
   readonly maxCompletionTokens: number | null
@@ -141,7 +115,7 @@ interface EndpointVideo {
   readonly pricing: VideoPricing | null
 }
 
-/** The values that a video model takes. A null member: the catalogue does not say, any value is taken. §2.3, */
+/** A null member: the catalogue does not say, any value is taken. */
 export interface VideoFacts {
   /** Whole seconds. */
   readonly durations: readonly number[] | null
@@ -172,12 +146,8 @@ export interface VideoFacts {
   }
 }
 
-/** The way to an endpoint with a credential of the caller's workspace. */
 export interface OwnWay {
-  /**
-   * The gate's destination of a private endpoint. Null: the provider of the catalogue, called with the
-   * workspace's own key.
-   */
+  /** Null: the provider of the catalogue, called with the workspace's own key. */
   readonly destination: Destination | null
   readonly secretName: string
   /** The credential that was released last, while no change of it is known; null: it has to be released. */
@@ -186,12 +156,10 @@ export interface OwnWay {
   release(to: ReleasedTo): Promise<Outcome<Secret>>
 }
 
-/** The call that a credential is released to, for the audit log. */
 export interface ReleasedTo {
   /** Hash of the key. */
   readonly key: string
   readonly requestId: string | null
-  /** Id of the operation. */
   readonly operation: string
 }
 
@@ -205,16 +173,12 @@ export interface ModelBodies {
   readonly bare: Uint8Array
   /** `{"data":…}` of GET /models/{author}/{slug}/endpoints. */
   readonly endpoints: Uint8Array
-  /**
-   * Those of its endpoints that declare zero data retention, as GET /endpoints/zdr lists them, joined by
-   * commas; null: none declares it.
-   */
+  /** Those that declare zero data retention, for GET /endpoints/zdr, joined by commas; null: none declares it. */
   readonly zdr: Uint8Array | null
   /** The bare object of GET /videos/models; null when the model makes no video. */
   readonly video: Uint8Array | null
 }
 
-/** The facts of a model that a call needs. */
 interface DeclaredModalities {
   readonly inputs?: readonly string[]
   readonly outputs?: readonly string[]
@@ -224,7 +188,6 @@ export interface CallableModel {
   /** Id with the suffix of the variant, as replies show it. */
   readonly id: string
   readonly isEmbedding: boolean
-  /** The model writes text. */
   readonly isWriter: boolean
   /** None of its endpoints has a price. */
   readonly isUnpriced: boolean
@@ -238,7 +201,7 @@ export interface CallableModel {
   readonly endpoints: readonly Endpoint[]
 }
 
-/** A model of the catalogue as a caller named it: an alias is resolved, a variant applied. */
+/** An alias is resolved, a variant applied. */
 export interface ResolvedModel extends CallableModel {
   readonly canonicalSlug: string
   readonly contextLength: number | null
@@ -247,7 +210,7 @@ export interface ResolvedModel extends CallableModel {
   readonly bodies: ModelBodies
 }
 
-/** The filter of a model list; an undefined member filters nothing. */
+/** An undefined member filters nothing. */
 export interface ModelFilter {
   /** Lower-case words that all occur in id, name or description. */
   readonly words?: readonly string[] | undefined

@@ -1,7 +1,6 @@
 import type { EndpointPricing } from '../../../schemas/endpoints/private-endpoints.ts'
 import type { CallableModel, Endpoint, ModelFilter, ResolvedModel } from './models.ts'
 
-/** A private endpoint, with the facts that lists show in addition to those that calls use. */
 export interface OwnEndpoint {
   readonly endpoint: Endpoint
   /** Null: its calls are free. */
@@ -10,7 +9,6 @@ export interface OwnEndpoint {
   readonly region: string | null
 }
 
-/** A model that a workspace has endpoints of its own for. */
 export interface OwnModel {
   readonly slug: string
   /** Of its first endpoint. */
@@ -23,23 +21,11 @@ export interface OwnModel {
   readonly known: ResolvedModel | null
 }
 
-/** Models of one workspace, as its lists and reads show them. */
 export interface OwnListing {
-  /**
-   * A model with endpoints of the workspace, by its slug or the id of the catalogue's model; null: the
-   * workspace has none of it.
-   */
+  /** By its slug or the id of the catalogue's model; null: the workspace has no endpoint for it. */
   resolve(id: string): ResolvedModel | null
-  /**
-   * The models that only the workspace has and that match, among those that the catalogue found: first, or
-   * where `filter.sort` puts them.
-   * @param found by the same filter
-   */
+  /** Adds the matching models that only the workspace has: first, or where `filter.sort` puts them. @param found by the same filter */
   among(found: readonly ResolvedModel[], filter: ModelFilter): readonly ResolvedModel[]
-  /**
-   * The models with an endpoint that declares zero data retention: those with endpoints of the workspace
-   * first.
-   * @param found those of the catalogue
-   */
+  /** Models with zero data retention, those with endpoints of the workspace first. @param found those of the catalogue */
   withoutRetention(found: readonly ResolvedModel[]): readonly ResolvedModel[]
 }

@@ -2,7 +2,7 @@ import type { Outcome } from '../../../schemas/failures.ts'
 import type { Span } from './money.ts'
 import type { ChangedBy } from '../vault/vault.ts'
 
-/** A limit of the spend of a workspace in each window of its span. Whole nano-USD. §2.11. */
+/** All amounts are whole nano-USD. */
 export interface Budget {
   readonly id: string
   readonly workspaceId: string
@@ -36,7 +36,6 @@ export interface BudgetInput {
   readonly countsByok?: boolean
 }
 
-/** The operation or verb and its caller, for the audit log. */
 export interface LimitActor extends ChangedBy {
   readonly operation: string
 }
@@ -53,18 +52,12 @@ interface AllBudgets {
   readonly countsByok: boolean
 }
 
-/**
- * Budgets of workspaces. Failures of all: workspace_unknown (also for deleted and foreign workspaces),
- * store_unavailable.
- */
+/** Failures of all: workspace_unknown (also for deleted and foreign workspaces), store_unavailable. */
 export interface Budgets {
   list(ref: WorkspaceRef): Promise<Outcome<AllBudgets>>
   /** Failure: budget_unknown. */
   get(ref: BudgetRef): Promise<Outcome<OneBudget>>
-  /**
-   * Makes or changes a budget; the spend of the current window counts from its beginning. Waits
-   * LIMITS_APPLIED_WAIT_MS_MAX at most until fronts have applied the limit. Failure: budgets_unordered.
-   */
+  /** Spend counts from the window's beginning. Waits LIMITS_APPLIED_WAIT_MS_MAX at most until fronts apply the limit. Failure: budgets_unordered. */
   put(ref: BudgetRef, input: BudgetInput, by: LimitActor): Promise<Outcome<OneBudget>>
   /** Does nothing where there is no budget. The spend stays counted. */
   remove(ref: BudgetRef, by: LimitActor): Promise<Outcome<null>>

@@ -3,7 +3,7 @@ import type { Outcome } from '../../../schemas/failures.ts'
 import type { LimitActor } from './budgets.ts'
 import type { IdempotencyClaim } from '../idempotency.ts'
 
-/** An entry of an organization's credit. Whole nano-USD. */
+/** All amounts are whole nano-USD. */
 export interface CreditEntry {
   readonly id: string
   readonly kind: CreditKind
@@ -32,17 +32,17 @@ export interface CreditInput {
   /** Not 0. */
   readonly amountNano: bigint
   readonly note: string
-  /** The claim of a call with an `Idempotency-Key`. */
+  /** Present with an `Idempotency-Key`. */
   readonly claim: IdempotencyClaim | null
 }
 
-/** The credit of organizations. Failures of all: store_unavailable. */
+/** Failures of all: store_unavailable. */
 export interface Credits {
   get(organizationId: string): Promise<Outcome<CreditState>>
   /**
-   * Books an entry. An opening of the spend until now precedes the first entry, so that the whole entry can
-   * be spent. The same claim books once, whatever happened to its first call. Waits for fronts as
-   * `Budgets.put` does. Failures: credit_out_of_range, idempotency_mismatch (the claim booked another entry).
+   * An opening of the spend until now precedes the first entry, so that the whole entry can be spent. The
+   * same claim books once; waits for fronts as `Budgets.put`. Failures: credit_out_of_range,
+   * idempotency_mismatch (the claim booked another entry).
    */
   add(
     input: CreditInput,

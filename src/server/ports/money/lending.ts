@@ -1,7 +1,6 @@
 import type { AccountKind, Day, Span } from './money.ts'
 import type { TextTokens } from './text-tokens.ts'
 
-/** One account that a front needs money of. Whole nano-USD. */
 export interface AccountNeed {
   readonly accountId: string
   /** Nano-USD that all waiting calls need beyond the front's balance; at least 1. */
@@ -12,24 +11,18 @@ export interface AccountNeed {
   readonly useNano: number
 }
 
-/**
- * One request for money, for all accounts that are short at the end of an event-loop tick. A front has one
- * request under way at a time, and repeats it until it is answered: the authority answers a sequence once.
- */
+/** All accounts short at the end of a tick; one request at a time, repeated until it is answered: a sequence is answered once. */
 export interface LendInput {
   readonly journalId: string
   /** 1, 2, 3, … */
   readonly sequence: number
-  /**
-   * The newest day that this front knows: the day of the reply is not before it, even when a clock steps
-   * back.
-   */
+  /** The newest that this front knows: the day of the reply is not before it, even when a clock steps back. */
   readonly day: Day
   readonly liveFronts: number
   readonly accounts: readonly AccountNeed[]
 }
 
-/** A finite limit of an account, after the grant. Whole nano-USD. */
+/** After the grant. All amounts are whole nano-USD. */
 export interface LimitState {
   readonly span: Span
   readonly limitNano: number
@@ -59,17 +52,13 @@ export interface LendReply {
   readonly accounts: readonly AccountGrant[]
 }
 
-/**
- * The reply to the request that a front makes five times a second while it holds money or has something to
- * flush.
- */
+/** The reply five times a second while a front holds money or has something to flush. */
 export interface Pulse {
   readonly day: Day
   /** Accounts among those held whose money was refused to another front. */
   readonly wanted: readonly string[]
 }
 
-/** The call of an entry. */
 export interface BookedCall {
   readonly day: Day
   readonly atMs: number
@@ -100,13 +89,9 @@ export type BookEntry =
     })
   | { readonly kind: 'give_back'; readonly day: Day; readonly accountId: string; readonly amountNano: number }
 
-/** Accounts from whose lease a call is paid. */
 export type PaidFrom = Readonly<Record<AccountKind, boolean>>
 
-/**
- * How far the answer of an open take had come, by the last record of it: what it has cost, and what two more
- * seconds would have cost.
- */
+/** By the last record: what the answer has cost, and what two more seconds would have cost. */
 export interface TakeProgress {
   readonly atMs: number
   readonly provider: string
@@ -122,7 +107,6 @@ export interface TakeProgress {
   readonly isByok: boolean
   /** The provider goes on, and charges, when its connection ends: the rest of the bound may be spent. */
   readonly isDrained: boolean
-  /** Accounts that pay the cost. */
   readonly paid: PaidFrom
   /** JSON for the record of the call; the books do not read it. */
   readonly note: string
@@ -152,28 +136,22 @@ export interface Flush {
   readonly entries: readonly BookEntry[]
 }
 
-/**
- * `applied`: committed now or by an earlier try. `fenced`: the journal was closed, nothing was written.
- * `standsAt`: the books stand after the batch's beginning, nothing was written.
- */
+/** `applied`: now or by an earlier try. `fenced` (closed journal) and `standsAt` (the books are past the beginning): nothing was written. */
 export type FlushResult = 'applied' | 'fenced' | { readonly standsAt: number }
 
-/** The end of a journal whose front is dead. */
+/** The front of the journal is dead. */
 export interface Closing {
   readonly journalId: string
   /** Entries after the applied offset; null when the file cannot be read. */
   readonly rest: Pick<Flush, 'from' | 'to' | 'entries'> | null
   /** In a journal that was closed before, every open take is forfeited already; streams become usage. */
   readonly open: readonly OpenTake[]
-  /**
-   * False after a crash of the machine, or when a part cannot be read: money without an entry is forfeited
-   * too.
-   */
+  /** False after a crash of the machine, or when a part cannot be read: money without an entry is forfeited too. */
   readonly isComplete: boolean
 }
 
 export interface ClosingReport {
-  /** True when the journal was open until now. */
+  /** The journal was open until now. */
   readonly isClosed: boolean
   readonly entries: number
   readonly forfeits: number
@@ -181,10 +159,7 @@ export interface ClosingReport {
   readonly returnedNano: bigint
 }
 
-/**
- * Lends money and applies journals, in Postgres. Each method rejects when the store cannot be reached; the
- * request may then have been applied, and repeating it does not apply it twice. Design §6.
- */
+/** Each method rejects when Postgres is away; the request may have been applied, and a repetition does not apply it twice. */
 export interface Lender {
   /** Makes the journal known to Postgres. @returns the day of the calendar */
   open(owner: JournalOwner): Promise<Day>

@@ -26,14 +26,12 @@ export interface CostBound {
   readonly unbounded?: Issue
 }
 
-/** Facts of a call for its ledger row. */
 export interface CallFacts {
   readonly requestId: string
   readonly operation: string
   readonly model: string
 }
 
-/** The cost of a call. */
 export interface CallCost {
   /** Whole nano-USD; a cost above the bound is cut to the bound, and the rest becomes an `overrun`. */
   readonly costNano: number
@@ -50,18 +48,16 @@ export interface CallCost {
   readonly milliseconds?: number
 }
 
-/** How far a streamed answer has come. */
 export interface CallProgress extends CallCost {
   readonly tokens: number
   readonly text: TextTokens
   readonly milliseconds: number
-  /** As in `TakeProgress`. */
+  /** As in `TakeProgress`, also `note`. */
   readonly isDrained: boolean
-  /** As in `TakeProgress`. */
   readonly note: string
 }
 
-/** Who waits until a take is written: no promise, which would be half a kilobyte of garbage a call. */
+/** No promise, which would be half a kilobyte of garbage a call. */
 export interface WriteWaiter {
   /** As `Hold.written`. Must not throw. */
   written(isWritten: boolean): void
@@ -70,14 +66,12 @@ export interface WriteWaiter {
 /** Money that a call has taken. Exactly one of `settle` and `release` is called, once; they never throw. */
 export interface Hold {
   /**
-   * Whether the take is in the journal; takes of one event-loop tick are written together at its end. No byte
-   * may leave for a provider before. False: the disk refused, and nothing is held.
-   * @param waiter hears once, in the tick of the write, when the result is null: not known yet
+   * Takes of one tick are written together at its end; no byte may leave before. False: the disk refused, and
+   * nothing is held. @param waiter called once, in the tick of the write, when the result is null: not known
+   * yet
    */
   written(waiter: WriteWaiter): boolean | null
-  /**
-   * What is charged of the call when the front dies. Never throws; without effect when the call has ended.
-   */
+  /** Charged when the front dies. Never throws; without effect when the call has ended. */
   progress(progress: CallProgress): void
   /** @returns Unix milliseconds of the payment; null when the call has ended before */
   settle(cost: CallCost): number | null
@@ -96,15 +90,13 @@ export interface HoldInput {
 }
 
 /**
- * The first step of a paid call. Synchronous while the front's balances last; then call `Hold.written`.
- * Failures: credit_exhausted, key_limit_exceeded, budget_exceeded, cost_unbounded, store_unavailable, busy,
- * draining, client_gone.
+ * Synchronous while the front's balances last; then call `Hold.written`. Failures: credit_exhausted,
+ * key_limit_exceeded, budget_exceeded, cost_unbounded, store_unavailable, busy, draining, client_gone.
  */
 export interface Spend {
   hold(ask: HoldInput): Outcome<Hold> | Promise<Outcome<Hold>>
 }
 
-/** The reason of a refusal. */
 export type MoneyRefuser = 'credit' | 'key_limit' | 'budget' | 'unbounded' | 'unavailable' | 'busy'
 
 /** Figures of a front's money; figures that only grow count from the start. Whole nano-USD. */

@@ -1,4 +1,4 @@
-/** Tokens of a call to a text model, in addition to those of its prompt. */
+/** In addition to the tokens of the prompt. */
 export interface TextTokens {
   /** Tokens of the answer, with reasoning. */
   readonly outputTokens: number

@@ -5,17 +5,12 @@ import type { DeliveryState, WebhookReason } from '../../../schemas/webhooks/web
 import type { ChangedBy } from '../vault/vault.ts'
 import type { Page, PageInput } from '../workspaces/workspaces.ts'
 
-/** The organization that operates the installation, and the version that it operates. */
 export interface OperatorSession {
   readonly organization: { readonly id: string; readonly name: string }
-  /** Version of the Sluice that serves the request. */
   readonly version: string
 }
 
-/**
- * Filters that are left out match every row. The first filter is exact, and the others choose among its
- * newest ADMIN_LISTED_MAX rows.
- */
+/** Left-out filters match every row. The first is exact, the others choose among its newest ADMIN_LISTED_MAX rows. */
 export interface JobListInput extends PageInput {
   readonly organizationId: string
   /** UUID or slug; a deleted workspace is found by its UUID. */
@@ -30,13 +25,11 @@ export interface DeliveryListInput extends PageInput {
   readonly state?: DeliveryState
 }
 
-/** A video job as operators see it. */
 export interface JobRecord {
   readonly id: string
   readonly workspaceId: string
   readonly workspaceSlug: string
   readonly model: string
-  /** Slug of the provider. */
   readonly provider: string
   readonly state: VideoState
   readonly submissions: number
@@ -60,9 +53,9 @@ export interface JobDetails extends JobRecord {
   readonly upstreamId: string | null
   readonly isByok: boolean
   readonly seconds: number
-  /** Steps in their order. */
+  /** In their order. */
   readonly steps: readonly { readonly step: AdminJobStep; readonly at: Date }[]
-  /** Lease of an open job; `until` is null where no runner will take the job. */
+  /** Null: not open; `until` is null where no runner will take the job. */
   readonly lease: { readonly attempt: number; readonly until: Date | null } | null
   readonly expiresAt: Date
   readonly clips: readonly {
@@ -77,9 +70,7 @@ export interface JobDetails extends JobRecord {
   readonly deliveries: readonly DeliveryRecord[]
 }
 
-/**
- * A delivery as operators see it. Operators see only the host of its URL: the rest may be a caller's secret.
- */
+/** Only the host of the URL: the rest may be a caller's secret. */
 export interface DeliveryRecord {
   readonly id: string
   readonly workspaceId: string
@@ -115,10 +106,7 @@ export interface FileTypeRecord {
 }
 
 export interface StorageReport extends Page<StorageRecord> {
-  /**
-   * The last complete sweep of the installation; null where there was none, and for organizations that do not
-   * operate the installation.
-   */
+  /** The last complete sweep; null: none yet, or the organization does not operate the installation. */
   readonly sweep: SweepRecord | null
 }
 
@@ -128,7 +116,6 @@ export interface SweepRecord {
   readonly report: Readonly<Record<string, number>>
 }
 
-/** The caller and its operation, for the audit log. */
 export interface AdminActor extends ChangedBy {
   readonly operation: string
 }
@@ -144,14 +131,10 @@ export interface DeadInput {
   readonly organizationId: string
   /** UUID or slug; null = all workspaces. */
   readonly workspace: string | null
-  /** Dead letters at most. */
   readonly countMax: number
 }
 
-/**
- * Records that operators see and repair, of their own organization alone. Failures of all: store_unavailable;
- * of methods that name a workspace: workspace_unknown.
- */
+/** Only the caller's organization. Failures of all: store_unavailable; of methods that name a workspace: workspace_unknown. */
 export interface AdminRecords {
   /** Failure: operator_only, where the organization does not operate the installation. */
   session(organizationId: string): Promise<Outcome<OperatorSession>>
@@ -159,16 +142,13 @@ export interface AdminRecords {
   jobs(input: JobListInput): Promise<Outcome<Page<JobRecord>>>
   /** Failure: video_unknown. */
   job(organizationId: string, id: string): Promise<Outcome<JobDetails>>
-  /** Id of the workspace of a job. Failure: video_unknown. */
+  /** Failure: video_unknown. */
   workspaceOfJob(organizationId: string, id: string): Promise<Outcome<string>>
-  /** Records in the audit log that a clip is about to be sent to an operator. */
+  /** Written before the clip is sent to an operator. */
   noteClip(read: ClipRead, by: AdminActor): Promise<Outcome<null>>
   /** Newest first. */
   deliveries(input: DeliveryListInput): Promise<Outcome<Page<DeliveryRecord>>>
-  /**
-   * Makes a delivery due at once, with all its attempts before it. Failures: delivery_unknown,
-   * delivery_waiting.
-   */
+  /** Due at once, with all its earlier attempts. Failures: delivery_unknown, delivery_waiting. */
   replay(organizationId: string, id: string, by: AdminActor): Promise<Outcome<null>>
   /** Makes dead letters due at once. */
   replayDead(

@@ -2,16 +2,12 @@ import type { Outcome } from '../../../schemas/failures.ts'
 import type { HistoryData, HistoryDimension, HistoryEvent } from '../../../schemas/operator/history.ts'
 import type { HistoryInput } from '../../../schemas/operator/history-range.ts'
 
-/** What a node, and an installation, did. */
 export interface History {
-  /**
-   * Grains below an hour are of this node, hours of the installation. Failures: busy (the supervisor does not
-   * answer), store_unavailable.
-   */
+  /** Grains below an hour are of this node, hours of the installation. Failures: busy (no answer of the supervisor), store_unavailable. */
   read(input: HistoryInput): Promise<Outcome<HistoryData>>
 }
 
-/** What figures are of; `all` has one name. */
+/** `all` has one name. */
 export type HourDimension = 'all' | HistoryDimension
 
 export interface HourRow {
@@ -34,7 +30,6 @@ export interface HistoryHour {
   readonly events: readonly HistoryEvent[]
 }
 
-/** Figures of the hours of a time. */
 export interface HoursRead {
   /** Of all nodes, oldest first. */
   readonly events: readonly HistoryEvent[]

@@ -1,4 +1,4 @@
-/** Kinds of rows that are kept for a time and then pruned, in the order of reports. A closed set. */
+/** In the order of reports. */
 export const RETENTION_KINDS = [
   'ledger',
   'audit',
@@ -11,7 +11,7 @@ export const RETENTION_KINDS = [
 ] as const
 export type RetentionKind = (typeof RETENTION_KINDS)[number]
 
-/** How long rows are kept; null: without end. */
+/** Null: without end. */
 export type KeptFor = { readonly count: number; readonly unit: 'hours' | 'days' | 'months' } | null
 
 /** The right to prune, which one process of all nodes has at a time. */
@@ -24,15 +24,10 @@ export interface RetentionLease {
 /** How a run over one kind ended; `lost`: another process has the lease by now. */
 export type PruneEnd = 'done' | 'lost'
 
-/** Pruning of one kind. */
 export interface PruneStep {
   readonly kind: RetentionKind
   readonly keptFor: KeptFor
-  /**
-   * Removes old rows, the oldest first. Each step of the iteration is one short transaction or few, and
-   * yields the number of its rows; a run that breaks off leaves the rest to the next run. Rejects when the
-   * store is away or another transaction holds a lock for too long.
-   */
+  /** Oldest first, in short transactions that yield their rows. Rejects when the store is away or another transaction holds a lock for too long. */
   run(lease: RetentionLease): AsyncGenerator<number, PruneEnd, void>
   /** Counts the rows that would be removed now, by reading them all. */
   due(): Promise<number>
@@ -40,7 +35,7 @@ export interface PruneStep {
   oldest(): Promise<Date | null>
 }
 
-/** The lease of pruning. Each method rejects when the store is away. */
+/** Each method rejects when the store is away. */
 export interface RetentionLeases {
   /** @returns null when another process prunes, or has pruned a short time ago */
   begin(): Promise<RetentionLease | null>
@@ -50,7 +45,7 @@ export interface RetentionLeases {
   hasten(): Promise<void>
 }
 
-/** Counts pruned rows; labels are of a closed set. */
+/** Labels are of a closed set. */
 export interface RetentionMeters {
   pruned(kind: RetentionKind | 'clips', rows: number): void
   oldest(kind: RetentionKind, at: Date | null): void

@@ -3,7 +3,7 @@ import type { KeptRequest } from '../../../schemas/presets/preset-input.ts'
 import type { ChangedBy } from '../vault/vault.ts'
 import type { Page, PageInput } from '../workspaces/workspaces.ts'
 
-/** Request fields by their wire names, of the set that C19 lists. */
+/** By their wire names, of the set that C19 lists. */
 export type PresetConfig = KeptRequest['config']
 
 /** What calls use of a preset. */
@@ -44,7 +44,7 @@ export interface Preset {
   readonly designated: PresetVersion
 }
 
-/** A preset in a list, without its configuration, which can be large. */
+/** Without its configuration, which can be large. */
 export interface ListedPreset extends Omit<Preset, 'designated'> {
   readonly designated: Pick<PresetVersion, 'id'>
 }
@@ -54,10 +54,8 @@ export interface PresetRef {
   readonly slug: string
 }
 
-/** The part of a request body that a preset keeps. */
 export type PresetInput = KeptRequest
 
-/** The caller of a change and its operation. */
 export interface PresetActor extends ChangedBy {
   readonly operation: string
   readonly organizationId: string
@@ -70,7 +68,6 @@ export interface PresetUse {
   readonly version: number | null
 }
 
-/** A preset as callers use it. */
 export interface PresetHead {
   readonly id: string
   readonly isArchived: boolean
@@ -85,20 +82,18 @@ export interface LoadedPreset {
   readonly content: string | null
 }
 
-/** Rows of presets, as fronts load them; a front keeps a row until a change of it is known. */
+/** A front keeps a row until a change of it is known. */
 export interface PresetRows {
   /** Null: there is no such preset. Failure: store_unavailable. */
   load(ref: PresetRef, version: number | null): Promise<Outcome<LoadedPreset | null>>
-  /**
-   * The failure of a call that names a missing preset: preset_unknown, with similar names; store_unavailable.
-   */
+  /** preset_unknown, with similar names; store_unavailable. */
   unknown(ref: PresetRef): Promise<Outcome<never>>
 }
 
 /**
- * Presets of workspaces. Every change is one transaction, audited, and reaches fronts by an invalidation of
- * kind `preset` whose id is `<workspace id>/<slug>`. Failures of all: store_unavailable; of methods that name
- * a preset: preset_unknown, also for a preset of another workspace.
+ * Every change is one audited transaction, and reaches fronts as an invalidation of kind `preset`. Failures
+ * of all: store_unavailable; of methods that name a preset: preset_unknown, also for a preset of another
+ * workspace.
  */
 export interface Presets {
   /** Sorted by slug, with archived presets. */
@@ -109,27 +104,21 @@ export interface Presets {
   /** Failure: preset_version_unknown. */
   version(ref: PresetRef, version: number): Promise<Outcome<PresetVersion>>
   /**
-   * Makes the preset, or its next version, and designates that version; an archived preset becomes active
-   * again. Failures: presets_full, workspace_unknown (deleted meanwhile), preset_conflict.
+   * Makes and designates the first or next version; an archived preset becomes active. Failures:
+   * presets_full, workspace_unknown, preset_conflict.
    */
   put(ref: PresetRef, input: PresetInput, by: PresetActor): Promise<Outcome<Preset>>
-  /**
-   * Failures: preset_version_unknown, preset_archived. Designating the same version again changes nothing,
-   * and is not audited.
-   */
+  /** The same version again changes nothing, and is not audited. Failures: preset_version_unknown, preset_archived. */
   designate(ref: PresetRef, version: number, by: PresetActor): Promise<Outcome<Preset>>
   /** A second call changes nothing, and is not audited. */
   archive(ref: PresetRef, by: PresetActor): Promise<Outcome<Preset>>
 }
 
-/**
- * Configurations of presets for calls: known to the front, or loaded at the first use and after every change.
- * Design §3.
- */
+/** Known to the front, or loaded at the first use and after every change. */
 export interface PresetConfigs {
   /**
-   * Synchronous when the front knows the preset. Failures: preset_unknown (also for an archived preset),
-   * preset_version_unknown, busy (too many loads, or changes without a pause), store_unavailable.
+   * Synchronous when known. Failures: preset_unknown (also archived), preset_version_unknown, busy (too many
+   * loads or changes), store_unavailable.
    */
   find(workspaceId: string, use: PresetUse): Outcome<PresetContent> | Promise<Outcome<PresetContent>>
 }

@@ -2,7 +2,7 @@ import type { Outcome } from '../../../schemas/failures.ts'
 import type { FailureReason } from '../../../schemas/requests/failure-reason.ts'
 import type { RequestBatch } from '../../../schemas/requests/request-record.ts'
 
-/** A failed attempt of a call; instants are milliseconds from its begin. */
+/** Instants are milliseconds from the begin of the call. */
 export interface LoggedAttempt {
   readonly provider: string
   /** HTTP status of the provider; null when it did not answer. */
@@ -12,7 +12,7 @@ export interface LoggedAttempt {
   readonly durationMs: number
 }
 
-/** A finished call as the log has it; null is what the call did not have, or what is not known. */
+/** Null is what the call did not have, or what is not known. */
 export interface LoggedRequest {
   readonly batch: string
   readonly n: number
@@ -46,7 +46,6 @@ export interface LoggedRequest {
   readonly replyBytes: number | null
   readonly attempts: number | null
   readonly failed: readonly LoggedAttempt[]
-  /** Why the call failed, beyond its name. */
   readonly reason: FailureReason | null
   /** Calls that the row stands for. */
   readonly weight: number
@@ -56,10 +55,8 @@ export interface LoggedRequest {
   readonly isRecovered: boolean
 }
 
-/** The place of a row in the order of the log. */
 export type RequestPlace = Pick<LoggedRequest, 'endedUs' | 'batch' | 'n'>
 
-/** Conditions on rows; one that is left out matches every row. */
 export interface RequestQuery {
   /** Null: calls without a valid key, which no organization has made. */
   readonly organizationId: string | null
@@ -100,29 +97,24 @@ export interface RequestPage {
   readonly next: RequestPlace | null
 }
 
-/** The request log as management keys read it. */
 export interface RequestLog {
   /**
-   * Searches take turns: one organization has one of them under way.
-   * @param signal ends the wait for a turn, and what is left of the search
-   * Failures: workspace_unknown, store_unavailable, busy, that of the signal.
+   * One search of an organization at a time; the signal also ends its wait. Failures: workspace_unknown,
+   * store_unavailable, busy, that of the signal.
    */
   find(query: RequestQuery, signal: AbortSignal): Promise<Outcome<RequestPage>>
 }
 
 /** Batches of all fronts of a node that wait to be written, in files on its disk. */
 export interface RequestSpill {
-  /** Names of the files, oldest first. */
+  /** Names, oldest first. */
   list(): Promise<readonly string[]>
-  /**
-   * The batches of a file, which are valid until the next one is read. Null: it is damaged. No batch: it is gone,
-   * as its front has joined it with another file.
-   */
+  /** Valid until the next file is read. Null: damaged. No batch: gone, as its front has joined it with another file. */
   read(name: string): Promise<readonly RequestBatch[] | null>
   remove(name: string): Promise<void>
 }
 
-/** The rows of the log. Each method rejects when the store is away. */
+/** Each method rejects when the store is away. */
 export interface RequestRows {
   /** @returns rows that were new */
   insert(batch: RequestBatch): Promise<number>
@@ -132,19 +124,13 @@ export interface RequestRows {
   passOver(): Promise<void>
 }
 
-/** What became of one comparison of the log with the ledger. */
 export interface Comparison {
-  /** Rows that were taken. */
   readonly recovered: number
   /** Nothing was paid in the part that was compared, and more of the ledger is due: no node ran for a while. */
   readonly isBehind: boolean
 }
 
-/** Counts calls on their way to the log. */
 export type CountRequests = (outcome: RequestOutcome, calls: number) => void
 
-/**
- * `spilled`: a front has written them down; `written`: they are in the log; `recovered`: the log has of them
- * what the ledger has; `lost`: there was no room, the disk refused them, or a batch was damaged.
- */
+/** `spilled`: a front wrote it down; `written`: in the log; `recovered`: from the ledger; `lost`: no room, refused by the disk, or damaged. */
 type RequestOutcome = 'spilled' | 'written' | 'recovered' | 'lost'

@@ -3,7 +3,7 @@ import type { MemberRole } from '../../../schemas/workspaces/workspaces.ts'
 import type { ChangedBy } from '../vault/vault.ts'
 import type { Page, PageInput } from '../workspaces/workspaces.ts'
 
-/** A group of the identity provider, without its members. */
+/** Without its members. */
 export interface DirectoryGroup {
   readonly id: string
   readonly organizationId: string
@@ -26,7 +26,7 @@ export interface GroupMapping {
   readonly updatedAt: Date
 }
 
-/** Members of a group by what a mapping would do to them, if it were made now. */
+/** By what a mapping would do to them, if it were made now. */
 export interface MappingPreview {
   readonly joining: number
   readonly promoted: number
@@ -50,39 +50,28 @@ export interface SyncJob {
   readonly errorMessage: string | null
 }
 
-/** The caller of a change of the directory, and its operation. */
 export interface DirectoryActor extends ChangedBy {
   readonly operation: string
   readonly organizationId: string
 }
 
 /**
- * Groups of the identity provider, and their mappings to roles. Changes of groups, members, mappings and
- * grants of an organization take one lock of it (`lockDirectory`), after the workspace's lock where both are
+ * Changes of an organization take its one lock (`lockDirectory`), after the workspace's lock where both are
  * needed. Failures of all: store_unavailable; of methods that name a mapping: mapping_unknown, also for a
- * mapping of another organization.
+ * foreign one.
  */
 export interface GroupMappings {
   /** Oldest first. */
   list(organizationId: string, page: PageInput): Promise<Outcome<Page<GroupMapping>>>
   get(organizationId: string, id: string): Promise<Outcome<GroupMapping>>
-  /**
-   * The same pair and role again returns the existing mapping, unaudited. Failures: scim_group_unknown,
-   * workspace_unknown, mapping_role_differs.
-   */
+  /** The same pair and role again returns the mapping, unaudited. Failures: scim_group_unknown, workspace_unknown, mapping_role_differs. */
   create(
     input: Pick<GroupMapping, 'groupId' | 'workspaceId' | 'role'>,
     by: DirectoryActor,
   ): Promise<Outcome<GroupMapping>>
-  /**
-   * Also changes the role of every grant of the mapping. The same role again changes nothing, and is not
-   * audited.
-   */
+  /** Also the role of every grant of the mapping. The same role again changes nothing, and is not audited. */
   setRole(id: string, role: MemberRole, by: DirectoryActor): Promise<Outcome<GroupMapping>>
-  /**
-   * @param keepMembers true: the mapping's grants become manual ones, the stronger role winning; false: the
-   * grants are removed.
-   */
+  /** @param keepMembers true: its grants become manual ones, the stronger role winning; false: they are removed */
   remove(id: string, keepMembers: boolean, by: DirectoryActor): Promise<Outcome<null>>
   /** Changes nothing. Failures: scim_group_unknown, workspace_unknown. */
   preview(
@@ -91,10 +80,7 @@ export interface GroupMappings {
   ): Promise<Outcome<MappingPreview>>
   /** Existing groups, by display name. */
   groups(organizationId: string, page: PageInput): Promise<Outcome<Page<DirectoryGroup>>>
-  /**
-   * Starts a job that computes all grants of the organization again from its stored groups, in a runner.
-   * While a job waits, the call returns that job.
-   */
+  /** A runner computes all grants again from the stored groups. While a job waits, that job is returned. */
   startSync(by: DirectoryActor): Promise<Outcome<SyncJob>>
   /** Failure: sync_job_unknown. */
   syncJob(organizationId: string, id: string): Promise<Outcome<SyncJob>>

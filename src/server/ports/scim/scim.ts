@@ -1,7 +1,7 @@
 import type { Outcome } from '../../../schemas/failures.ts'
 import type { DirectoryActor } from './directory.ts'
 
-/** A user as SCIM shows it. RFC 7643 §4.1. */
+/** RFC 7643 §4.1. */
 export interface ScimUser {
   readonly id: string
   readonly userName: string
@@ -12,7 +12,7 @@ export interface ScimUser {
   readonly email: string | null
   /** Other attributes that the identity provider sent: `name`, `emails`, `title`, extensions, … */
   readonly attributes: Readonly<Record<string, unknown>>
-  /** Direct groups of the user, by name. */
+  /** Direct groups, by name. */
   readonly groups: readonly { readonly id: string; readonly displayName: string }[]
   /** 1, 2, 3, … with every change; the ETag is `W/"<version>"`. */
   readonly version: number
@@ -31,7 +31,6 @@ export interface ScimGroup {
   readonly members: string
 }
 
-/** Attributes of a new user, or of the user that replaces another. */
 export type ScimUserInput = Pick<
   ScimUser,
   'userName' | 'externalId' | 'displayName' | 'isActive' | 'attributes'
@@ -43,7 +42,7 @@ export interface ScimGroupInput {
   readonly userIds: readonly string[]
 }
 
-/** One step of a change of a group; all steps of a request are one transaction, in their order. */
+/** All steps of a request are one transaction, in their order. */
 export type ScimGroupStep =
   | { readonly kind: 'set'; readonly displayName?: string; readonly externalId?: string | null }
   /** Users that are members already stay members. */
@@ -61,7 +60,7 @@ export interface ScimPage<T> {
   readonly totalResults: number
 }
 
-/** Filter, page and order of a list. RFC 7644 §3.4.2. */
+/** RFC 7644 §3.4.2. */
 export interface ScimQuery {
   /** The filter as sent; null = all. */
   readonly filter: string | null

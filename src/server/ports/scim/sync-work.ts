@@ -4,7 +4,6 @@ import type { Outcome } from '../../../schemas/failures.ts'
 export interface SyncClaim {
   readonly id: string
   readonly organizationId: string
-  /** The fencing token. */
   readonly attempt: number
 }
 
@@ -20,19 +19,13 @@ export type SyncStep =
   | { readonly kind: 'done' }
   | { readonly kind: 'lost' }
 
-/**
- * Syncs as the runner works on them, one step at a time: each step is one short transaction, so that writers
- * are not blocked.
- */
+/** Each step is one short transaction, so that writers are not blocked. */
 export interface SyncWork {
   /** The sync that waits longest, or whose runner died; null without one. */
   claimNext(leaseMs: number): Promise<Outcome<SyncClaim | null>>
-  /** Works on one step, and renews the lease. @param place that the previous step returned */
+  /** Also renews the lease. @param place that the previous step returned */
   step(claim: SyncClaim, place: SyncPlace | null, leaseMs: number): Promise<Outcome<SyncStep>>
-  /**
-   * Ends the sync as failed, unless another process has it. @param message for the caller who started the
-   * sync
-   */
+  /** Unless another process has the sync. @param message for the caller who started it */
   fail(claim: SyncClaim, message: string): Promise<Outcome<null>>
   /** Gives the sync back, due at once. */
   release(claim: SyncClaim): Promise<Outcome<null>>

@@ -1,12 +1,9 @@
 import type { Outcome } from '../../../schemas/failures.ts'
 
-/**
- * The purpose of a data key: objects of files, or signing secrets of webhooks. Secrets of vaults are sealed
- * with keys of their vault.
- */
+/** Objects of files, or signing secrets of webhooks; vaults have keys of their own. */
 export type DataKeyPurpose = 'files' | 'webhooks'
 
-/** An unwrapped data key. The bytes are a copy: the caller clears them after use (`key.fill(0)`). */
+/** The bytes are a copy: the caller clears them after use (`key.fill(0)`). */
 export interface DataKey {
   /** Lower-case UUID. */
   readonly id: string
@@ -14,14 +11,10 @@ export interface DataKey {
   readonly key: Uint8Array<ArrayBuffer>
 }
 
-/**
- * Data keys of workspaces, wrapped by the root keys of this installation. Design §8. Failures of both:
- * data_key_unavailable (the root key is not present, or the row does not open), store_unavailable.
- */
+/** Wrapped by the root keys. Failures of both: data_key_unavailable (no root key, or the row does not open), store_unavailable. */
 export interface KeyRing {
-  /** The key that seals new objects of a workspace; made at the first call. */
+  /** Seals new objects; made at the first call. */
   current(workspaceId: string, purpose: DataKeyPurpose): Promise<Outcome<DataKey>>
-  /** The key with this id, which sealed an object. */
   byId(workspaceId: string, purpose: DataKeyPurpose, id: string): Promise<Outcome<DataKey>>
 }
 
@@ -33,7 +26,7 @@ export interface WrappedDataKey {
   readonly wrapped: Uint8Array
 }
 
-/** Rows of wrapped data keys. Failures of all: store_unavailable. */
+/** Failures of all: store_unavailable. */
 export interface DataKeys {
   current(workspaceId: string, purpose: DataKeyPurpose): Promise<Outcome<WrappedDataKey | null>>
   byId(workspaceId: string, purpose: DataKeyPurpose, id: string): Promise<Outcome<WrappedDataKey | null>>

@@ -10,13 +10,12 @@ import type {
   VaultScope,
 } from './vault.ts'
 
-/** The vault that a value is sealed for. */
 export interface VaultPlace {
   readonly vaultId: string
   readonly workspaceId: string
 }
 
-/** The fingerprint key lives as long as its vault; a rotation replaces the sealing key. Design §8. */
+/** The fingerprint key lives as long as its vault; a rotation replaces the sealing key. */
 export type VaultKeyPurpose = 'fingerprint' | 'sealing'
 
 export interface WrappedVaultKey {
@@ -41,13 +40,11 @@ export interface SealedSecret extends SecretFacts {
   readonly sealed: Uint8Array
 }
 
-/** A secret to be stored, with the caller of the change. */
 export interface WrittenSecret extends SealedSecret {
   readonly by: VaultActor
   readonly expects?: NonNullable<NewSecret['expects']>
 }
 
-/** A row to be opened. */
 export interface StoredSecret extends Omit<SecretFacts, 'hosts'>, VaultPlace {
   /** Null: a legacy row. */
   readonly hosts: readonly string[] | null
@@ -61,9 +58,9 @@ export interface EffectiveRow extends StoredSecret {
 }
 
 export interface VaultForWriting extends VaultPlace {
-  /** The current fingerprint key; null where none was made yet. */
+  /** Null where none was made yet. */
   readonly fingerprintKey: WrappedVaultKey | null
-  /** null| The current sealing key; null where none was made yet. */
+  /** Null where none was made yet. */
   readonly sealingKey: WrappedVaultKey | null
   /** Versions drawn for this write. */
   readonly versions: readonly string[]
@@ -72,18 +69,15 @@ export interface VaultForWriting extends VaultPlace {
 export interface SecretWrite {
   readonly scope: VaultScope
   readonly vaultId: string
-  /** Id of the sealing key that seals all of the secrets. */
+  /** The sealing key of all of the secrets. */
   readonly keyId: string
-  /** Secrets with distinct names. */
+  /** With distinct names. */
   readonly secrets: readonly WrittenSecret[]
   /** The rows that the secrets were copied from; null = they are not copies. */
   readonly copyOf: readonly Pick<StoredSecret, 'vaultId' | 'name' | 'version'>[] | null
 }
 
-/**
- * Rows of vaults, of their wrapped keys and of sealed secrets. Failures of all: store_unavailable,
- * intern_unknown.
- */
+/** Failures of all: store_unavailable, intern_unknown. */
 export interface SecretRows {
   /** Whether the vault exists and callers may see it. */
   see(scope: VaultScope): Promise<Outcome<null>>
@@ -94,15 +88,12 @@ export interface SecretRows {
   effective(scope: VaultScope, page: SecretPageInput): Promise<Outcome<SecretPage<EffectiveSecret>>>
   /** The vault, made when the workspace has none yet, and so many new versions. */
   forWriting(scope: VaultScope, versions: number): Promise<Outcome<VaultForWriting>>
-  /**
-   * @returns the current keys: of many processes that race, all get the same keys. Failure: vault_unknown
-   * (removed meanwhile).
-   */
+  /** @returns the current keys, the same for all processes that race. Failure: vault_unknown (removed meanwhile). */
   addKeys(vaultId: string, keys: readonly WrappedVaultKey[]): Promise<Outcome<readonly WrappedVaultKey[]>>
   /**
-   * Stores all secrets or none, in one transaction with their audit events. Null: the keys of the vault or a
-   * source of the copy changed since, so the secrets must be sealed again. Failures: vault_full,
-   * intern_in_transfer, secret_exists, secret_unknown (against `expects`).
+   * All or none, in one audited transaction. Null: the keys or a source of the copy changed, so the secrets
+   * must be sealed again. Failures: vault_full, intern_in_transfer, secret_exists, secret_unknown (against
+   * `expects`).
    */
   write(write: SecretWrite): Promise<Outcome<readonly SecretMetadata[] | null>>
   /** Failure: secret_unknown. */
@@ -113,16 +104,12 @@ export interface SecretRows {
   find(scope: VaultScope, name: string): Promise<Outcome<EffectiveRow | null>>
 }
 
-/** A secret by its visible facts. */
 export interface SecretBinding {
   readonly name: string
   readonly hosts: readonly string[]
 }
 
-/**
- * Facts of a workspace's own vault that a front needs before a call needs the secret. Failure:
- * store_unavailable.
- */
+/** Needed before a call needs the secret. Failure: store_unavailable. */
 export interface SecretBindings {
   /** The vault's secrets among these names; legacy rows are left out, as they are never released. */
   among(workspaceId: string, names: readonly string[]): Promise<Outcome<readonly SecretBinding[]>>

@@ -12,7 +12,7 @@ export interface VaultScope {
   readonly attachableId?: string
 }
 
-/** All facts of a secret that any reply contains. §2.6. */
+/** All that any reply contains of a secret. */
 export interface SecretMetadata {
   readonly name: string
   /** Normalized, sorted; null only for secrets stored by early versions, which are never released. */
@@ -23,10 +23,7 @@ export interface SecretMetadata {
   readonly createdAt: Date
 }
 
-/**
- * The source of an effective secret; of several secrets with one name, the first source in this order
- * counts.
- */
+/** For several secrets with one name, the first source in this order counts. */
 export type SecretSource = 'intern' | 'attached' | 'workspace'
 
 export interface EffectiveSecret extends SecretMetadata {
@@ -44,13 +41,12 @@ export interface SecretPageInput {
   readonly offset: number
 }
 
-/** The caller of a change, for the audit log. */
+/** For the audit log. */
 export interface ChangedBy {
   readonly actor: AuditActor
   readonly requestId: string | null
 }
 
-/** The caller of a change of a vault. */
 export interface VaultActor extends ChangedBy {
   /** Id of the operation, if it is not one of the vault's own. */
   readonly operation?: string
@@ -64,10 +60,7 @@ export interface NewSecret {
   readonly expects?: 'absent' | 'present'
 }
 
-/**
- * Secrets of vaults: stored, listed, removed; never read back. Failures of all: store_unavailable,
- * intern_unknown.
- */
+/** Never read back. Failures of all: store_unavailable, intern_unknown. */
 export interface Vaults {
   /** Whether the vault exists and callers may see it. */
   see(scope: VaultScope): Promise<Outcome<null>>
@@ -79,8 +72,8 @@ export interface Vaults {
   /** Failure: secret_unknown. */
   remove(scope: VaultScope, name: string, by: VaultActor): Promise<Outcome<null>>
   /**
-   * Copies secrets of the workspace's vault into an intern's, all or none. Failures: secret_unknown,
-   * secret_uncopyable (a legacy row), intern_in_transfer, vault_full, data_key_unavailable, busy.
+   * Into an intern's vault, all or none. Failures: secret_unknown, secret_uncopyable (legacy),
+   * intern_in_transfer, vault_full, data_key_unavailable, busy.
    */
   copy(
     scope: VaultScope & { readonly internId: string },
@@ -99,7 +92,6 @@ export interface ReleaseRequest {
   readonly name: string
   /** Normalized; compared for equality and nothing else. */
   readonly host: string
-  /** Id of the operation that needs the value. */
   readonly operation: string
   readonly by: ChangedBy
 }
@@ -107,28 +99,21 @@ export interface ReleaseRequest {
 /** The only way to a secret's value: for the egress route and the credentials of providers. Design §8. */
 export interface SecretReleases {
   /**
-   * Releases the effective secret of that name (for an intern: intern, attached, workspace; else the
-   * workspace's), if it is bound to exactly this host. Both the release and the refusal are audited.
-   * Failures: secret_not_released (unknown, bound to other hosts, legacy, or it does not open: one failure
-   * for all), busy (the audit log is full), store_unavailable.
+   * By name (for an intern: intern, attached, workspace; else the workspace's), if bound to exactly this
+   * host; release and refusal are audited. Failures: secret_not_released (one for unknown, bound elsewhere,
+   * legacy, or does not open), busy (the audit log is full), store_unavailable.
    */
   release(request: ReleaseRequest): Promise<Outcome<Secret>>
 }
 
-/** Several secrets for one request to one host. */
+/** For one request to one host. */
 export interface BundleRequest extends Omit<ReleaseRequest, 'name'> {
   readonly names: readonly string[]
-  /**
-   * Called with the bytes of each value before any value is opened: a failure ends the request, and nothing
-   * is released.
-   */
+  /** Called with the bytes of each value before any value is opened: a failure ends the request, and nothing is released. */
   fits(bytes: ReadonlyMap<string, number>): Outcome<null>
 }
 
 export interface SecretBundles {
-  /**
-   * Releases all secrets or none: a refusal is found before any value is opened. Failures: those of a
-   * release, for the first name that is refused, and those of `fits`.
-   */
+  /** All or none: a refusal precedes any opening. Failures: those of a release, for the first name refused, and those of `fits`. */
   releaseAll(request: BundleRequest): Promise<Outcome<ReadonlyMap<string, Secret>>>
 }

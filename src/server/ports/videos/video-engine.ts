@@ -1,4 +1,4 @@
-/** Polls of a provider that may be made now, over all runners. Never rejects. Design §7. */
+/** Over all runners. Never rejects. */
 export interface PollBudget {
   /** @param want at least 1 */
   take(provider: string, pollsPerSecond: number, want: number): Promise<PollGrant>
@@ -17,10 +17,7 @@ export interface PollGrant {
 export type HeldVideoState = 'accepted' | 'submitting' | 'running' | 'storing'
 export const HELD_VIDEO_STATES: readonly HeldVideoState[] = ['accepted', 'submitting', 'running', 'storing']
 
-/**
- * Figures that the engine counts. Providers are slugs of the catalogue; all other labels come from closed
- * sets.
- */
+/** Providers are slugs of the catalogue; all other labels come from closed sets. */
 export interface VideoMeters {
   claimed(provider: string, count: number): void
   submitted(provider: string, result: 'taken' | 'refused' | 'unsent' | 'unknown'): void

@@ -3,12 +3,11 @@ import type { ByteReader } from '../byte-streams.ts'
 import type { ProviderVideo } from '../models/models.ts'
 import type { VideoRequest, VideoTarget } from './videos.ts'
 
-/** A job as its provider gets it. */
 export interface VideoOrder {
   readonly jobId: string
   readonly organizationId: string
   readonly workspaceId: string
-  /** Hash of the key that submitted the job, for the audit of a released credential. */
+  /** For the audit of a released credential. */
   readonly keyHash: string
   readonly requestId: string
   readonly target: VideoTarget
@@ -16,15 +15,11 @@ export interface VideoOrder {
   readonly submitToken: string
 }
 
-/** The end of a call, and the signals that may end it earlier. */
 export interface VideoCallTimes {
   /** `performance.now()` milliseconds. */
   readonly endsAt: number
   readonly signal: AbortSignal
-  /**
-   * Called in the tick that writes the request: false when the job's lease is over by this process' clock.
-   * Nothing is sent then, and the result is `unsent`. Design §7.
-   */
+  /** Called in the tick that writes the request. False: the lease is over by this process' clock, nothing is sent, the result is `unsent`. */
   readonly mayWrite: () => boolean
 }
 
@@ -35,10 +30,7 @@ export type Submitted =
   | { readonly kind: 'refused'; readonly error: string }
   /** Certainly not taken: the job may be sent again after `retryInMs`. */
   | { readonly kind: 'unsent'; readonly retryInMs: number; readonly error: string }
-  /**
-   * The provider may have taken the job. The text is `provider_outcome_unknown: …`; a caller reads it where
-   * nothing else becomes known.
-   */
+  /** It may be taken. The text is `provider_outcome_unknown: …`, which a caller reads where nothing else becomes known. */
   | { readonly kind: 'unknown'; readonly error: string }
 
 export type Polled =
@@ -49,7 +41,7 @@ export type Polled =
   /** The poll has no result; the next poll may have one. */
   | { readonly kind: 'unavailable'; readonly retryInMs: number | null; readonly error: string }
 
-/** The place of the bytes of one clip, for `download` of the same provider. Kept in the row. */
+/** For `download` of the same provider. Kept in the row. */
 export type VideoSource =
   | { readonly kind: 'content'; readonly index: number }
   /** A URL that the provider names: the connection is vetted. */
@@ -64,7 +56,7 @@ export type LookedUp =
   | { readonly kind: 'partial'; readonly upstreamIds: readonly string[] }
   | { readonly kind: 'unavailable'; readonly error: string }
 
-/** One provider, as the engine uses it. No method rejects or throws. */
+/** No method rejects or throws. */
 export interface VideoProvider {
   readonly slug: string
   readonly video: ProviderVideo
@@ -72,10 +64,7 @@ export interface VideoProvider {
   poll(order: VideoOrder, upstreamId: string, times: VideoCallTimes): Promise<Polled>
   /** Jobs of the provider since an instant that look like this one; only for `submit: 'lookup'`. */
   lookup(order: VideoOrder, sinceMs: number, times: VideoCallTimes): Promise<LookedUp>
-  /**
-   * The bytes of a clip. Failures: upstream_failed, upstream_slow, upstream_invalid (another type),
-   * destination_refused, video_clip_gone.
-   */
+  /** Failures: upstream_failed, upstream_slow, upstream_invalid (another type), destination_refused, video_clip_gone. */
   download(
     order: VideoOrder,
     upstreamId: string,
@@ -89,6 +78,5 @@ export interface VideoProvider {
 export interface VideoProviders {
   /** Null: the catalogue has no such endpoint any more. */
   of(target: Pick<VideoTarget, 'endpoint' | 'provider'>): VideoProvider | null
-  /** All providers that can make videos. */
   readonly all: readonly VideoProvider[]
 }

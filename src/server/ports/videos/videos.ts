@@ -3,9 +3,7 @@ import type { VideoStatus } from '../../../schemas/videos/video-jobs.ts'
 import type { IdempotencyClaim } from '../idempotency.ts'
 import type { KeyRecord } from '../keys/keys.ts'
 
-/**
- * The video to make, checked against the model and filled with its defaults: all that a provider gets. §2.3.
- */
+/** Checked against the model and filled with its defaults: all that a provider gets. */
 export interface VideoRequest {
   readonly prompt: string | null
   readonly seconds: number
@@ -31,13 +29,12 @@ export interface VideoRequest {
   readonly user: string | null
 }
 
-/** Parts of a request that may be megabytes, needed only for the calls that send the request. */
+/** May be megabytes; needed only for the calls that send the request. */
 export type VideoAttached = Pick<VideoRequest, 'frames' | 'references' | 'passthrough'>
 
-/** The endpoint that makes the video, chosen at acceptance. */
+/** Chosen at acceptance. */
 export interface VideoTarget {
   readonly model: string
-  /** Slug of the provider. */
   readonly provider: string
   /** Tag in the catalogue: `<provider slug>/<upstream model>`. */
   readonly endpoint: string
@@ -56,22 +53,18 @@ export interface VideoInput {
   readonly costNano: number
   /** The endpoint has no price: every limit that counts it refuses the job. */
   readonly isUnpriced: boolean
-  /**
-   * URL that receives the end of the job; null: the workspace's default address, if it has one when the job
-   * is accepted.
-   */
+  /** Receives the end of the job; null: the workspace's default address, if it has one at acceptance. */
   readonly callbackUrl: string | null
   readonly sessionId: string | null
-  /** The claim of the `Idempotency-Key`. */
   readonly once: VideoOnce | null
 }
 
-/** The claim of a call with an `Idempotency-Key`, and its answer for repetitions. */
+/** Present with an `Idempotency-Key`. */
 export interface VideoOnce {
   readonly claim: IdempotencyClaim
   /** Lower-case hex SHA-256 of the body. */
   readonly bodySha256: string
-  /** The JSON that the caller gets, to be kept in the transaction that makes the job. */
+  /** JSON for the caller, kept in the transaction that makes the job. */
   readonly answer: (view: VideoView) => string
 }
 
@@ -88,7 +81,6 @@ export interface VideoView {
   readonly usage: { readonly costNano: number | null; readonly isByok: boolean } | null
 }
 
-/** A stored clip. */
 export interface VideoOutput {
   readonly jobId: string
   readonly index: number
@@ -96,31 +88,26 @@ export interface VideoOutput {
   readonly workspaceId: string
   readonly dataKeyId: string
   readonly sizeBytes: number
-  /** Lower-case hex SHA-256 of the plain bytes. */
   readonly sha256: string
   readonly createdAt: Date
 }
 
-/** A job that a later job may continue. */
 export interface PreviousVideo {
   readonly provider: string
   readonly upstreamId: string
-  /**
-   * The secret of the call; null: the operator's credential. Only the same account of the provider knows the
-   * job.
-   */
+  /** The secret of the call; null: the operator's credential. Only the same account of the provider knows the job. */
   readonly ownSecret: string | null
   readonly seconds: number
   readonly costNano: number
 }
 
-/** Video jobs, for the operations of callers. Failure of all: store_unavailable. Design §7. */
+/** Failure of all: store_unavailable. */
 export interface VideoJobs {
   /**
-   * Writes row, hold and idempotency record in one transaction, then the live view and a wake-up, which may
-   * fail unseen. The same claim again returns the job that it made. Failures: credit_exhausted,
-   * key_limit_exceeded, budget_exceeded, cost_unbounded, video_jobs_full (the workspace has too many open
-   * jobs), workspace_unknown (deleted meanwhile), idempotency_mismatch, busy.
+   * Row, hold and idempotency record in one transaction, then the live view and a wake-up, which may fail
+   * unseen. The same claim again returns its job. Failures: credit_exhausted, key_limit_exceeded,
+   * budget_exceeded, cost_unbounded, video_jobs_full, workspace_unknown (deleted meanwhile),
+   * idempotency_mismatch, busy.
    */
   accept(input: VideoInput): Promise<Outcome<VideoView>>
   /** Reads the live view, or the row when there is no view. Failure: video_unknown. */
@@ -132,10 +119,7 @@ export interface VideoJobs {
   ): Promise<Outcome<VideoPage>>
   /** Ends a job that has not ended, and returns its hold. Failures: video_unknown, video_ended. */
   cancel(workspaceId: string, id: string): Promise<Outcome<VideoView>>
-  /**
-   * Failures: video_unknown, video_unfinished (not completed), video_output_unknown (no such index),
-   * video_expired (the clip is gone).
-   */
+  /** Failures: video_unknown, video_unfinished, video_output_unknown (no such index), video_expired (the clip is gone). */
   output(workspaceId: string, id: string, index: number): Promise<Outcome<VideoOutput>>
   /** Failures: video_unknown, video_unfinished. */
   previous(workspaceId: string, id: string): Promise<Outcome<PreviousVideo>>
@@ -148,11 +132,7 @@ export interface VideoPage {
 
 /** The live view in Redis. Never rejects: without Redis there are no views, and rows are read. */
 export interface VideoViews {
-  /**
-   * Keeps the view unless its status is older than that of the stored view. Waits no longer than
-   * VIDEO_VIEW_MS_MAX.
-   * @returns false when Redis did not take the view
-   */
+  /** Unless the stored view has a newer status; within VIDEO_VIEW_MS_MAX. @returns false: Redis did not take the view */
   put(view: VideoView): Promise<boolean>
   /** @param msMax left out: as long as `put`; longer where no caller waits */
   putAll(views: readonly VideoView[], msMax?: number): Promise<boolean>
@@ -163,10 +143,7 @@ export interface VideoViews {
   onWake(listener: (what: VideoWake) => void): () => void
 }
 
-/**
- * `jobs`: a job was accepted or released. `cancelled`: a job was cancelled, for the runner that holds it.
- * `webhooks`: a delivery is due.
- */
+/** `jobs`: one was accepted or released. `cancelled`: for the runner that holds the job. `webhooks`: a delivery is due. */
 export type VideoWake =
   | { readonly kind: 'jobs'; readonly provider: string }
   | { readonly kind: 'cancelled'; readonly id: string }

@@ -2,7 +2,7 @@ import type { Outcome } from '../../../schemas/failures.ts'
 import type { WebhookReason } from '../../../schemas/webhooks/webhook-deliveries.ts'
 import type { ChangedBy } from '../vault/vault.ts'
 
-/** A test event to a receiver that was vetted before. */
+/** The receiver was vetted before. */
 export interface WebhookTest {
   readonly organizationId: string
   readonly workspaceId: string
@@ -10,28 +10,22 @@ export interface WebhookTest {
   readonly url: string
 }
 
-/** The caller of a test, and its operation. */
 export interface TestActor extends ChangedBy {
   readonly operation: string
 }
 
-/** A test event as the store knows it. */
 interface BegunTest extends WebhookTest {
   /** UUID. */
   readonly eventId: string
   readonly host: string
 }
 
-/** What the store has to do with test events. Failure: store_unavailable. */
+/** Failure: store_unavailable. */
 export interface WebhookTests {
-  /**
-   * Writes the test to the audit log, before it is sent.
-   * @returns false where nothing is sent, since the URL answered a delivery of the workspace with 410
-   */
+  /** Written to the audit log before it is sent. @returns false: not to be sent, since the URL answered a delivery of the workspace with 410 */
   begin(test: BegunTest, by: TestActor): Promise<Outcome<boolean>>
 }
 
-/** What one attempt came to. */
 export interface WebhookTestResult {
   /** UUID. */
   readonly eventId: string
@@ -43,7 +37,6 @@ export interface WebhookTestResult {
   readonly durationMs: number
 }
 
-/** A place in the events of ended jobs. */
 export interface EventPlace {
   /** Microseconds since 1970. */
   readonly us: number
@@ -60,7 +53,7 @@ export interface EventsInput {
   readonly limit: number
 }
 
-/** The event of a job's end, whether or not the job named a receiver. */
+/** Whether or not the job named a receiver. */
 export interface EndedEvent {
   /** UUID: that of the delivery, where there is one. */
   readonly id: string
@@ -84,18 +77,15 @@ export interface EventPage<E = EndedEvent> {
   readonly next: EventPlace
 }
 
-/** Events of ended jobs as rows. Failure: store_unavailable. */
+/** Failure: store_unavailable. */
 export interface EndedEvents {
   list(input: EventsInput): Promise<Outcome<EventPage>>
 }
 
-/** Webhooks as operators try them out. Failures of all: data_key_unavailable, store_unavailable. */
+/** Failures of all: data_key_unavailable, store_unavailable. */
 export interface OperatorWebhooks {
-  /**
-   * One attempt, made now and never repeated. Failures: also draining, busy; rate_limited, when the host or the
-   * workspace has as many tests under way as a runner has attempts.
-   */
+  /** One attempt, never repeated. Failures: also draining, busy; rate_limited (host or workspace has as many under way as a runner has attempts). */
   test(input: WebhookTest, by: TestActor): Promise<Outcome<WebhookTestResult>>
-  /** Events with the headers of a delivery that is signed now. */
+  /** With the headers of a delivery that is signed now. */
   events(input: EventsInput): Promise<Outcome<EventPage<SignedEvent>>>
 }

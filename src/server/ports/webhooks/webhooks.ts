@@ -2,7 +2,7 @@ import type { Outcome } from '../../../schemas/failures.ts'
 import type { WebhookReason } from '../../../schemas/webhooks/webhook-deliveries.ts'
 import type { ChangedBy } from '../vault/vault.ts'
 
-/** The content and URL of a delivery. The body never changes again. */
+/** The body never changes again. */
 export interface NewDelivery {
   readonly workspaceId: string
   readonly jobId: string
@@ -13,18 +13,17 @@ export interface NewDelivery {
   readonly body: string
 }
 
-/** A delivery that this process holds until `attempt` changes. */
+/** Held until `attempt` changes, the fencing token. */
 export interface ClaimedDelivery {
   /** UUIDv7; `webhook-id` is this id with `msg_` before it. */
   readonly id: string
   readonly workspaceId: string
   readonly jobId: string
-  /** The fencing token. */
   readonly attempt: number
-  /** Number of earlier attempts to deliver. */
+  /** Earlier attempts to deliver. */
   readonly tries: number
   readonly url: string
-  /** Host of the URL, without its port: receivers are distinguished by it. */
+  /** Without its port: receivers are distinguished by it. */
   readonly host: string
   /** The URL answered 410 before: nothing is sent there. */
   readonly isDisabled: boolean
@@ -32,7 +31,6 @@ export interface ClaimedDelivery {
   readonly body: string
 }
 
-/** The result of an attempt. */
 export type DeliveryResult =
   | { readonly kind: 'delivered'; readonly status: number }
   /** 410: nothing more goes to this URL of the workspace. */
@@ -44,7 +42,6 @@ export type DeliveryResult =
       readonly retryAfterMs: number | null
     }
 
-/** The deliveries that a runner takes now. */
 export interface DeliveryInput {
   readonly countMax: number
   readonly perHostMax: number
@@ -57,24 +54,15 @@ export interface DeliveryInput {
   readonly leaseMs: number
 }
 
-/**
- * Rows of deliveries, for the runner. Each method rejects when the store cannot be reached: the write may
- * then have been applied.
- */
+/** Each method rejects when the store is away: the write may have been applied. */
 export interface Deliveries {
-  /**
-   * Takes due deliveries of workspaces that are not deleted, alternating between receivers and between
-   * workspaces, so that a receiver or workspace with many does not delay the others.
-   */
+  /** From workspaces that are not deleted, alternating between receivers and workspaces, so that none delays the others. */
   claim(input: DeliveryInput): Promise<readonly ClaimedDelivery[]>
-  /**
-   * Books an attempt: delivered, due again in `dueInMs`, or, with null, dead.
-   * @returns false when another process has the delivery by now; then nothing was written
-   */
+  /** Delivered, due again in `dueInMs`, or, with null, dead. @returns false: another process has the delivery, and nothing was written */
   book(claim: ClaimedDelivery, result: DeliveryResult, dueInMs: number | null): Promise<boolean>
-  /** Gives deliveries back without an attempt, due in `dueInMs`. */
+  /** Without an attempt, due in `dueInMs`. */
   release(claims: readonly ClaimedDelivery[], dueInMs: number): Promise<void>
-  /** Number of deliveries that wait for an attempt, and of dead letters, over all runners. */
+  /** Over all runners. */
   counts(): Promise<DeliveryCounts>
   /** Removes rows of deleted workspaces, and secrets whose time is over. @returns number of rows */
   prune(): Promise<number>
@@ -85,14 +73,12 @@ export interface DeliveryCounts {
   readonly dead: number
 }
 
-/** Counts results of attempts; labels are of a closed set. */
+/** Labels are of a closed set. */
 export interface WebhookMeters {
   attempt(outcome: 'delivered' | WebhookReason): void
 }
 
-/**
- * A signing secret of a workspace: its text `whsec_…`, and the instant until which an old secret still signs.
- */
+/** `text` is `whsec_…`; an old secret signs until `signsUntil`. */
 export interface WebhookSecret {
   readonly text: string
   readonly signsUntil: Date | null
@@ -102,10 +88,7 @@ export interface WebhookSecret {
 export interface WebhookSecrets {
   /** The secrets that sign now, the newest first; made when the workspace has none. */
   current(workspaceId: string): Promise<Outcome<readonly WebhookSecret[]>>
-  /**
-   * Makes a new secret; the earlier ones sign for `overlapMs` more, WEBHOOK_SECRETS_MAX in all. @returns as
-   * `current`
-   */
+  /** The earlier secrets sign for `overlapMs` more, WEBHOOK_SECRETS_MAX in all. @returns as `current` */
   rotate(workspaceId: string, overlapMs: number, by: ChangedBy): Promise<Outcome<readonly WebhookSecret[]>>
 }
 
@@ -119,9 +102,7 @@ export interface SealedWebhookSecret {
   readonly signsUntil: Date | null
 }
 
-/**
- * Rows of sealed signing secrets. Failures of all: store_unavailable; of the last two also workspace_unknown.
- */
+/** Failures of all: store_unavailable; of the last two also workspace_unknown. */
 export interface WebhookSecretRows {
   /** The secrets that sign now, the newest first. */
   signing(workspaceId: string): Promise<Outcome<readonly SealedWebhookSecret[]>>

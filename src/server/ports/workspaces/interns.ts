@@ -9,7 +9,6 @@ export interface Intern {
   readonly workspaceId: string
   readonly name: string
   readonly status: InternStatus
-  /** The intern's own vault. */
   readonly vaultId: string
   /** An attachable vault of the workspace, which may be gone by now. */
   readonly attachedVaultId: string | null
@@ -39,7 +38,6 @@ export interface InternPageInput {
   /** UUID or slug. */
   readonly workspace: string
   readonly statuses: readonly InternStatus[] | null
-  /** Id after which the page begins. */
   readonly after: string | null
   readonly limit: number
 }
@@ -51,9 +49,8 @@ export interface InternPage {
 }
 
 /**
- * Records of interns, as the management keys of their organization see them; every change is audited.
- * Failures of all: programme_closed (the intern's workspace is not in the programme), store_unavailable; of
- * methods that name an intern: intern_unknown, also for an intern of another organization.
+ * Every change is audited. Failures of all: programme_closed (the workspace is not in the programme),
+ * store_unavailable; of methods that name an intern: intern_unknown, also for a foreign one.
  */
 export interface Interns {
   /** Makes the intern with a vault of its own. Failures: workspace_unknown, vault_unknown. */
@@ -63,9 +60,6 @@ export interface Interns {
   get(organizationId: string, id: string): Promise<Outcome<Intern>>
   /** Failure: vault_unknown. */
   update(organizationId: string, id: string, changes: InternChanges, by: ChangedBy): Promise<Outcome<Intern>>
-  /**
-   * Removes the intern's own vault with every secret in it, and ends the intern's keys. Failure:
-   * vault_writes_disabled.
-   */
+  /** Also its vault with every secret, and its keys. Failure: vault_writes_disabled. */
   remove(organizationId: string, id: string, by: ChangedBy): Promise<Outcome<Intern>>
 }

@@ -42,7 +42,6 @@ export type WorkspaceChanges = Partial<
     | 'countsByok'
     | 'settings'
   > & {
-    /** Those of its members that change. */
     readonly callLimits: Partial<CallLimits>
   }
 >
@@ -54,12 +53,10 @@ export interface NewWorkspace extends WorkspaceChanges {
   readonly isDefault?: boolean
 }
 
-/** The caller of a change, and its operation or verb. */
 export interface WorkspaceActor extends ChangedBy {
   readonly operation: string
 }
 
-/** A workspace as keys of its organization name it. */
 export interface WorkspaceRef {
   readonly organizationId: string
   /** UUID or slug. */
@@ -77,7 +74,6 @@ export interface Page<T> {
   readonly totalCount: number
 }
 
-/** The reason of a membership: a manual grant, or a group of a SCIM mapping. */
 export interface MemberGrant {
   readonly source: 'manual' | 'mapping'
   /** Null for a manual grant. */
@@ -98,7 +94,7 @@ export interface Member {
   readonly grants: readonly MemberGrant[]
 }
 
-/** An active user of an organization. */
+/** An active user. */
 export interface OrganizationMember {
   readonly id: string
   readonly userName: string
@@ -121,11 +117,7 @@ export interface AddedMembers {
   readonly members: readonly Member[]
 }
 
-/**
- * Workspaces as the management keys of their organization see them; every change is audited, and fronts apply
- * it. Failures of all: store_unavailable; of methods that name a workspace: workspace_unknown, also for a
- * workspace of another organization.
- */
+/** Every change is audited and reaches fronts. Failures of all: store_unavailable; of methods that name a workspace: workspace_unknown. */
 export interface Workspaces {
   /** Oldest first. */
   list(organizationId: string, page: PageInput): Promise<Outcome<Page<Workspace>>>
@@ -134,23 +126,14 @@ export interface Workspaces {
   get(ref: WorkspaceRef): Promise<Outcome<Workspace>>
   /** Failure: slug_taken. */
   update(ref: WorkspaceRef, changes: WorkspaceChanges, by: WorkspaceActor): Promise<Outcome<Workspace>>
-  /**
-   * Removes a workspace with all that belongs to it; ledger and audit log keep their rows. The default
-   * workspace is removed only with `mayBeDefault`, and the oldest other workspace becomes the default. Failure:
-   * default_workspace_kept.
-   */
+  /** Ledger and audit log keep their rows. With `mayBeDefault` the oldest other workspace becomes the default. Failure: default_workspace_kept. */
   remove(ref: WorkspaceRef, mayBeDefault: boolean, by: WorkspaceActor): Promise<Outcome<null>>
   /** Sorted by user name. */
   members(ref: WorkspaceRef, page: PageInput): Promise<Outcome<Page<Member>>>
-  /** The active users of an organization, by user name. */
+  /** Active users, by user name. */
   users(organizationId: string, page: PageInput): Promise<Outcome<Page<OrganizationMember>>>
-  /**
-   * Gives users a manual grant, all or none. Failure: body_invalid, which names each wrong id by its place.
-   */
+  /** A manual grant, all or none. Failure: body_invalid, which names each wrong id by its place. */
   addMembers(ref: WorkspaceRef, input: NewMembers, by: WorkspaceActor): Promise<Outcome<AddedMembers>>
-  /**
-   * Ends manual grants, all or none. Failure: body_invalid, also for members by a mapping and for creators of
-   * live keys. @returns the number of grants that ended
-   */
+  /** All or none. Failure: body_invalid, also for members by a mapping and creators of live keys. @returns number of grants that ended */
   removeMembers(ref: WorkspaceRef, userIds: readonly string[], by: WorkspaceActor): Promise<Outcome<number>>
 }
