@@ -11,7 +11,6 @@ export interface TextHead {
   readonly model: string
 }
 
-/** What the usage of an answer is shown by. */
 export interface PaidUsage {
   readonly usage: TokenUsage
   readonly isByok: boolean
@@ -21,7 +20,6 @@ export interface PaidUsage {
 
 /** Facts of a call that the event of its failure needs. */
 export interface FailureFacts {
-  /** Statuses of the operation. */
   readonly statuses: readonly number[]
   readonly requestId: string
 }
@@ -44,17 +42,14 @@ export interface TextEvents {
   failureOf(failure: Failure, facts: FailureFacts): Uint8Array
 }
 
-/** Who has written an answer. */
 export interface Author {
   /** Canonical id of the model. */
   readonly model: string
-  /** Slug of the provider. */
   readonly provider: string
   /** Unix seconds that the events of the provider have in common; absent: those of the call. */
   readonly createdS?: number | undefined
 }
 
-/** Collects one answer in a dialect. */
 export interface WholeText {
   /** Called once, before the first part. */
   begin(by: Author): void

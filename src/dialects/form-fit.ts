@@ -1,7 +1,6 @@
 /** Whether a form of answer is sure to take what the built-in model writes. */
 import { isObject, membersOf } from '../schemas/values/members.ts'
 
-/** The form of answers that has a schema. */
 export const JSON_SCHEMA = 'json_schema'
 
 /** What `sluice/echo-1` writes in such a form. */

@@ -88,7 +88,6 @@ function readAs(dialect: Dialect, body: Uint8Array, head: NativeHead): WholeRead
   return read instanceof Uint8Array ? { ...noAnswer(dialect), error: read } : ok(read)
 }
 
-/** Makes what collects an answer in a dialect, for one call. */
 export type WholeTextOf = (head: TextHead, asked: Pick<TextRequest, 'isEncryptedAsked'>) => WholeText
 
 export const WHOLE_TEXTS: Readonly<Record<Dialect, WholeTextOf>> = {

@@ -33,7 +33,6 @@ export interface NativeTerms {
   readonly isOwn: boolean
 }
 
-/** What goes to the provider. */
 export interface NativeRequest<H = never> {
   readonly body: readonly (Uint8Array | H)[]
   /** Members of the request that the provider does not get. */

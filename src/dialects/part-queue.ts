@@ -23,7 +23,6 @@ export interface QueueOptions {
  * of the first part in the queue are written at once.
  */
 export class PartQueue {
-  /** Calls that have begun. */
   calls = 0
   readonly #options: QueueOptions
   readonly #line: (OpenCall | WrittenPart)[] = []
@@ -200,7 +199,6 @@ export class OpenCall implements NamedCall {
   }
 }
 
-/** Hex characters of the hash in an id. */
 const HASH_CHARS = 16
 
 export interface UnnamedCall {

@@ -5,7 +5,6 @@ import type { ThinksIn, TextProtocol } from '../schemas/models/text-models.ts'
 import type { NamedOrigin } from './prompt/prompt.ts'
 import type { TokenCounts } from '../schemas/money/costs.ts'
 
-/** Why a model stopped. */
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter'
 
 /**
@@ -49,7 +48,6 @@ export type WrittenPart =
       readonly stopSequence: string | null
     }
 
-/** The begin of a call of a tool. */
 export type CalledTool = Extract<WrittenPart, { readonly kind: 'tool' }>
 
 /** Tokens that a provider reported, or that Sluice estimated. */
@@ -77,7 +75,6 @@ export interface FinalEvents {
   withUsage(usage: ShownUsage): readonly Uint8Array[]
 }
 
-/** Why a whole answer cannot be read. */
 export interface NoAnswer {
   readonly ok: false
   readonly failure: Failure
@@ -130,7 +127,6 @@ export interface StreamFigures {
   readonly thinksIn?: ThinksIn | null
 }
 
-/** The stream of a provider that speaks the caller's dialect. */
 export interface NativeStream extends StreamFigures {
   read(bytes: Uint8Array): NativeRead
   /** Events that a whole stream keeps back; null: none. */
@@ -174,12 +170,10 @@ export interface WholeAsked {
   readonly origins: readonly NamedOrigin[]
 }
 
-/** A whole answer in the internal form. */
 export interface WholeParts extends AnswerFigures {
   readonly parts: readonly WrittenPart[]
 }
 
-/** Figures of a whole answer. */
 export interface AnswerFigures {
   /** Null: missing, no counts, or no output where there was some. */
   readonly usage: TokenUsage | null

@@ -247,7 +247,6 @@ function notSupported(path: string, expected: string): Outcome<never> {
   return fail('not_supported', { metadata: { issues: [{ path, message: 'is not available', expected }] } })
 }
 
-/** Words of all texts. */
 export function wordsOf(texts: readonly string[]): number {
   return texts.reduce((sum, text) => sum + countOf(text), 0)
 }

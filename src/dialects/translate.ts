@@ -32,7 +32,6 @@ import type { PartStream, WholeParts, WholeRead, FailureOf, WholeAsked } from '.
 import { ok } from '../schemas/failures.ts'
 import { OriginalCalls } from './original-calls.ts'
 
-/** A request as its caller sent it. */
 export interface SentRequest {
   readonly dialect: Dialect
   /** JSON that has passed the schema of the dialect. */
@@ -43,7 +42,6 @@ export interface SentRequest {
   readonly contents?: NamedContents
 }
 
-/** What is written for an endpoint. */
 export interface WriteTarget {
   readonly protocol: TextProtocol
   readonly terms: WriteTerms
@@ -119,7 +117,6 @@ export function readSent({ dialect, body }: SentRequest): Prompt {
   return PROMPT_READERS[dialect](membersOf(parsed))
 }
 
-/** The prompt as an endpoint of the protocol gets it. */
 export function promptFor(read: Prompt, { contents }: SentRequest, protocol: TextProtocol): Prompt {
   const named = read.dialect === protocol ? read : withFittingNames(withUniqueCalls(read))
   return contents === undefined ? named : withContents(named, contents, protocol)
@@ -160,7 +157,6 @@ function endOfText(bytes: Buffer, from: number): number {
   return bytes.length
 }
 
-/** Facts about a provider's answers that their bodies do not have. */
 export interface AnswerTerms {
   /** Of signatures, where a provider has the protocol of another maker and keys of its own. */
   readonly format?: string
@@ -173,7 +169,6 @@ interface StreamTerms extends AnswerTerms {
   readonly readLarge?: ReadLarge
 }
 
-/** How the answers of a protocol are read in the internal form. */
 export interface PartProtocol {
   stream(failureOf: FailureOf, terms?: StreamTerms): PartStream
   /** Failures: those of a stream with this answer, but upstream_invalid where it is not whole. */
@@ -196,7 +191,6 @@ export const PART_PROTOCOLS: Readonly<Record<TextProtocol, PartProtocol>> = {
   },
 }
 
-/** A whole answer in the internal form. */
 export function wholeParts({
   protocol,
   answer,

@@ -6,7 +6,6 @@ import type { Prompt } from './prompt/prompt.ts'
 import { writeResponses } from './responses/write-request.ts'
 import type { WriteTerms, WrittenPrompt } from './prompt/write-terms.ts'
 
-/** A prompt as an endpoint of each protocol takes it. */
 export const PROMPT_WRITERS: Readonly<
   Record<TextProtocol, (prompt: Prompt, terms: WriteTerms) => WrittenPrompt>
 > = {

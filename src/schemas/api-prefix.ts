@@ -1,7 +1,6 @@
 /** Prefix of the paths of all operations except those of the SCIM service. */
 export const API_PREFIX = '/api/v1'
 
-/** Prefix of the paths of the SCIM service. */
 export const SCIM_PREFIX = '/scim/v2'
 
 /** Path of a node's live view, on the admin port. */

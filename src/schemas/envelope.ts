@@ -1,6 +1,5 @@
 import Type, { type Static } from 'typebox'
 
-/** The error envelope of every error status. */
 export const ErrorEnvelope = Type.Object({
   error: Type.Object({
     code: Type.Integer({ description: 'Error code, which equals the HTTP status.' }),
@@ -41,7 +40,6 @@ export const TypedErrorEnvelope = Type.Object({
   }),
 })
 
-/** The error envelope of operations on videos. */
 export const AccountErrorEnvelope = Type.Object({
   ...ErrorEnvelope.properties,
   sluice_metadata: Type.Union([Type.Object({}, { additionalProperties: true }), Type.Null()]),

@@ -342,7 +342,6 @@ export function fail(
   return { ok: false, failure: { name, ...more } }
 }
 
-/** The status of a failure for an operation that lists `listed`. */
 export function statusOf(name: FailureName, listed: readonly number[]): number {
   const row: FailureRow = FAILURES[name]
   for (const status of row.status) if (listed.includes(status) || ANYWHERE.includes(status)) return status

@@ -99,7 +99,6 @@ export class SpanList {
   }
 }
 
-/** What a scan found of the members of a body. */
 export interface KeptPlaces {
   /** Spans of the top-level members that the form names, in the order of the body, repeated ones included. */
   readonly members: Uint32Array

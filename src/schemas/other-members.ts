@@ -3,7 +3,6 @@ import { fits } from './fits.ts'
 import { pointer } from './issues.ts'
 import { editDistance } from './nearest.ts'
 
-/** Unknown members that are named. */
 export const IGNORED_NAMES_MAX = 20
 /** Characters of such a name. Decision. */
 const IGNORED_NAME_CHARS_MAX = 64

@@ -134,7 +134,6 @@ class BodyScanner {
   readonly #depthMax: number
   readonly #members = new SpanList()
   readonly #marks = new SpanList()
-  /** Members of the outermost object. */
   #count = 0
   /** Of the name of the outermost object's present member. */
   #topIndex = NO_NAME

@@ -70,7 +70,6 @@ export class JobQueue {
     this.#all.ended(pathOf(caller), Math.max(ms, JOB_MS_MIN))
   }
 
-  /** Refuses all waiting jobs. */
   refuse(refusal: Failure): void {
     for (const turn of this.#all.turnsOfAll()) turn(refusal)
   }
@@ -87,7 +86,6 @@ function pathOf({ organizationId, workspaceId, key }: Caller): Path {
  */
 class Share {
   readonly below = new Map<string, Share>()
-  /** The jobs of a key. */
   readonly #turns = new Set<QueuedJob>()
   waiting = 0
   running = 0

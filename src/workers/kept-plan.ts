@@ -1,7 +1,6 @@
 import { ONCE_MAX, type KeptForm, type MarkPlan } from '../schemas/kept-body.ts'
 import { byFirstByte, isWritten, isWrittenInAnyCase } from './json-syntax.ts'
 
-/** A name that is not kept. */
 export const NO_NAME = -1
 
 /** A member that the plan of its object names. */
@@ -34,7 +33,6 @@ export interface Plan {
   readonly each: Plan | null
 }
 
-/** The names whose places are kept. */
 export class KeptNames {
   /** Plans for the values of top-level members, by the index of the name. */
   readonly plans: readonly (Plan | null)[]

@@ -30,7 +30,6 @@ interface AnswerSpans {
   readonly figures: Figures | null
   /** Items of `data`. */
   readonly count: number
-  /** Encoding of all vectors. */
   readonly encoding: VectorEncoding
 }
 
@@ -107,7 +106,6 @@ class Scanner {
   #hasVector = false
   #hasObject = false
   #hasIndex = false
-  /** The last whole number that was read. */
   #whole = 0
   #promptTokens: number | null = null
   #totalTokens: number | null = null

@@ -33,7 +33,6 @@ export interface Task<N extends ShortJobName> {
   moves(out: ShortJobTypes[N]['out']): readonly (Uint8Array | Uint32Array)[]
 }
 
-/** A task that has its answer when it returns. */
 interface PromptTask<N extends PromptJobName> extends Task<N> {
   run(input: ShortJobTypes[N]['in']): ShortJobTypes[N]['out']
 }

@@ -19,7 +19,6 @@ const LONG_IDLE_MS = 60_000
 
 export interface Pools {
   readonly jobs: ShortJobs
-  /** Short jobs that wait for a thread now. */
   readonly shortJobsWaiting: number
   readonly shortJobsLoad: PoolLoad
   /** Threads for long sessions, which `createIntake` and `createUnsealing` use. Design §5. */
@@ -178,7 +177,6 @@ const BACKGROUND_NICE = 5
 interface LaneOptions {
   readonly threadCount: number
   readonly queueMax: number
-  /** Jobs of one organization that may wait. */
   readonly organizationQueueMax: number
   /** Milliseconds of one job; then its thread is ended and another is started. */
   readonly jobMsMax: number

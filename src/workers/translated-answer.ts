@@ -6,7 +6,6 @@ import { wholeParts } from '../dialects/translate.ts'
 
 type Job = ShortJobTypes['translated_answer']
 
-/** Reads a whole answer of a protocol, and writes it in the caller's dialect, but for its usage. */
 export function translatedAnswer({ dialect, head, isEncryptedAsked, ...read }: Job['in']): Job['out'] {
   const whole = wholeParts(read)
   if (!whole.ok) return whole

@@ -78,7 +78,6 @@ export class ChatEvents implements TextEvents {
   }
 }
 
-/** How far a choice of a streamed answer has come. */
 interface BegunChoice {
   readonly calls: CallFragments
   readonly details: ReasoningDetails
@@ -133,7 +132,6 @@ interface Message {
   native: string
 }
 
-/** An answer of chat that is sent when it is whole. */
 export class WholeChat implements WholeText {
   readonly #head: TextHead
   readonly #choices = new Map<number, Message>()

@@ -13,7 +13,6 @@ const FIRST: ReadonlySet<string> = new Set(['id', 'created', 'model'])
 const TEXTS: ReadonlySet<string> = new Set(['reasoning', 'reasoning_content', 'refusal'])
 const LISTS: ReadonlySet<string> = new Set(['annotations', 'images'])
 
-/** The answer that a stream of chat says. */
 export class GatheredChat implements GatheredAnswer {
   readonly #top: Made = {}
   readonly #choices = new Map<number, GatheredChoice>()

@@ -298,7 +298,6 @@ const Called = maybe(Type.Object({ name: Text, arguments: maybe(Type.Union([Type
 
 const Fragment = Type.Object({ index: Index, id: Text, function: Called }, OPEN)
 
-/** A call of a tool, or a fragment of it. */
 export type CallFragment = Static<typeof Fragment>
 
 /** An entry of `reasoning_details`, or a fragment of one. */
@@ -338,7 +337,6 @@ const Choice = Type.Object(
   OPEN,
 )
 
-/** A part of an answer. */
 export type ChatChoice = Static<typeof Choice>
 
 const Event = Type.Object({ choices: maybe(Type.Array(Choice)) }, OPEN)

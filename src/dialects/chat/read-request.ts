@@ -114,7 +114,6 @@ function readFormat(format: ChatBody['response_format'], others: Others): Answer
   return null
 }
 
-/** Members that each role's reader uses. */
 const USED = {
   system: usedMembers('chat', 'turns', { type: 'system' }),
   user: usedMembers('chat', 'turns', { type: 'user' }),

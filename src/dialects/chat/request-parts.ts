@@ -131,7 +131,6 @@ function fileMember(media: Media, filename: string | null): Members {
   return media.kind === 'file_id' ? { file_id: media.id, ...named } : { ...named, file_data: urlOf(media) }
 }
 
-/** Whether all of the parts are texts. */
 export function areTexts(parts: readonly { readonly kind: string }[]): parts is readonly PromptText[] {
   return parts.every(({ kind }) => kind === 'text')
 }

@@ -68,7 +68,6 @@ class NativeCall implements NamedCall {
   }
 }
 
-/** The calls of one choice. */
 class ChoiceCalls {
   readonly #known = new KnownCalls<NativeCall>()
   readonly #shown = new Set<number>()

@@ -239,7 +239,6 @@ export class TopMembers implements Members {
   }
 }
 
-/** A choice as it was read. */
 export interface ReadChoice {
   readonly index: number
   /** Its delta has the role. */
@@ -263,7 +262,6 @@ const FINISH_BYTES_MAX = 256
 
 const NO_FINISH = '"finish_reason":null'
 
-/** An item of `choices`. */
 export class ChoiceMembers implements Members {
   readonly itemsMax = CHOICES_MAX
   /** Choices of the bytes that are being read. */

@@ -219,7 +219,6 @@ function resultText({ parts }: ToolTurn): string {
   return parts.flatMap((part) => (part.kind === 'text' ? [part.text] : [])).join('\n')
 }
 
-/** A part of Gemini's contents. */
 export type GeminiPart = Readonly<Record<string, unknown>>
 
 /** Types by file extension: the address alone does not say what it refers to. */

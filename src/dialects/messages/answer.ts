@@ -143,7 +143,6 @@ function messageBegin({ id, model }: Pick<TextHead, 'id' | 'model'>): object {
   return { id: id.replace(/^gen_/, 'msg_'), type: 'message', role: 'assistant', model }
 }
 
-/** An answer of messages that is sent when it is whole. */
 export class WholeMessage implements WholeText {
   #head: TextHead
   readonly #blocks = new MessageBlocks('whole')
@@ -189,7 +188,6 @@ export interface MessageEnd {
 const BEFORE_INDEX = 'event: content_block_delta\ndata: {"type":"content_block_delta","index":'
 
 interface GoingOn {
-  /** Kind of the block. */
   readonly of: Block['kind']
   /** What stands between the index and the text. */
   readonly before: string
@@ -234,7 +232,6 @@ export class MessageBlocks {
     this.#isWhole = form === 'whole'
   }
 
-  /** The blocks of a whole answer. */
   get content(): readonly object[] {
     return this.#blocks.map(wholeOf)
   }

@@ -41,7 +41,6 @@ class OpenBlock {
   }
 }
 
-/** The answer that a stream of messages says. */
 export class GatheredMessage implements GatheredAnswer {
   isDone = false
   #message: Members | null = null

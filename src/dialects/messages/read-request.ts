@@ -188,7 +188,6 @@ function turnsOf(
   }
 }
 
-/** Texts of the system. */
 export function readSystem(
   blocks: readonly Members[],
   path: JsonPath,

@@ -13,7 +13,6 @@ const IMAGE = usedMembers('messages', 'parts', { type: 'image' })
 const DOCUMENT = usedMembers('messages', 'parts', { type: 'document' })
 const SOURCE = usedMembers('messages', 'parts', { type: 'document', inner: 'source' })
 
-/** A content as a list of blocks. */
 export function blocksOf(content: unknown): readonly Members[] {
   if (typeof content === 'string') return [{ type: 'text', text: content }]
   return Array.isArray(content) ? (content as readonly unknown[]).map(membersOf) : []
@@ -91,7 +90,6 @@ function readSource(source: Members, path: JsonPath, others: Others): Media | nu
   }
 }
 
-/** The block of a part. */
 export function writeGiven(part: GivenPart): Members {
   const content = contentOf(part)
   return part.cache === null ? content : { ...content, ...cacheControl(part.cache) }
@@ -123,7 +121,6 @@ function sourceOf(media: Media): Members {
   }
 }
 
-/** The arguments of a call as text. */
 export function argumentsText(input: unknown): string {
   return isObject(input) ? JSON.stringify(input) : '{}'
 }

@@ -27,7 +27,6 @@ export const ANSWER_TOKENS_MAX = 8_192
 /** The largest temperature; OpenAI's forms go to 2. */
 const TEMPERATURE_MAX = 1
 
-/** A prompt as the body of a call of messages. */
 export function writeMessages(prompt: Prompt, terms: WriteTerms): WrittenPrompt {
   const draft = new PromptDraft(prompt, 'messages', terms)
   const { system, messages } = writeMessageTurns(draft)

@@ -8,7 +8,6 @@ import { joined } from '../../schemas/values/json-bytes.ts'
 
 export type PresetSource = KeptRequest['source']
 
-/** What calls use of a preset. */
 export type PresetFields = Omit<KeptRequest, 'ignored'>
 
 /** A preset as it was saved, on its way to a thread: texts cross at once, whatever they hold. */
@@ -31,9 +30,7 @@ export interface TextPreset {
 /** What a dialect takes of presets, its own and those of other forms. */
 export interface PresetForm {
   readonly source: PresetSource
-  /** Fields that a preset keeps of a request in this form. */
   readonly kept: Readonly<Record<string, TSchema>>
-  /** Members of a call in this form. */
   readonly body: Readonly<Record<string, TSchema>>
   /** Members that a reader of a call needs in addition to the fields of a preset. */
   readonly empty: Members
@@ -108,7 +105,6 @@ function toolEdits(body: KeptBody, { tools }: TextPreset): readonly BodyEdit[] {
   return [{ kind: 'insert', at: member.end - 1, text }]
 }
 
-/** The value of a member, parsed. */
 export function valueOf(body: KeptBody, member: MemberSpan): unknown {
   return JSON.parse(jsonOf(body, member))
 }

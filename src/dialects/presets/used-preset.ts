@@ -30,7 +30,6 @@ import {
   valueOf,
 } from './text-preset.ts'
 
-/** The request that uses a preset. */
 export interface PresetRequest {
   /** The model that results. */
   readonly model: string
@@ -89,7 +88,6 @@ function ownFields({ source, kept }: PresetForm, { tools, ...saved }: PresetFiel
   }
 }
 
-/** What a chat takes of presets. */
 export const CHAT_PRESET: PresetForm = {
   source: 'chat',
   kept: CHAT_KEPT.properties,
@@ -108,7 +106,6 @@ export const CHAT_PRESET: PresetForm = {
   },
 }
 
-/** What a message takes of presets. */
 export const MESSAGES_PRESET: PresetForm = {
   source: 'messages',
   kept: MESSAGES_KEPT.properties,
@@ -135,7 +132,6 @@ export const MESSAGES_PRESET: PresetForm = {
 /** Between the system prompt of a preset and the caller's own, as JSON writes it. */
 const BLANK_LINE = '\\n\\n'
 
-/** What a call of responses takes of presets. */
 export const RESPONSES_PRESET: PresetForm = {
   source: 'responses',
   kept: RESPONSES_KEPT.properties,
@@ -252,7 +248,6 @@ function termsOf({ model }: PresetRequest): WriteTerms {
 interface Split {
   /** Fields that both forms have by one name, and that the form between does not carry. */
   readonly same: Members
-  /** Fields that a reader takes. */
   readonly read: Members
 }
 

@@ -5,7 +5,6 @@ import { parseMarked } from '../../schemas/values/long-integers.ts'
 import { objectOf } from '../../schemas/values/members.ts'
 import { INFERENCE_DEPTH_MAX } from '../../schemas/inference/inference-limits.ts'
 
-/** What a provider takes as the id of a call. */
 export interface CallIdRule {
   readonly fits: RegExp
   /** Characters of an id that stands for another one. */

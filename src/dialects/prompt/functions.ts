@@ -62,7 +62,6 @@ const BETWEEN = '__'
 
 const BASE = 36
 
-/** Whether all providers take a function of this name. */
 export function isFitting(name: string): boolean {
   return name.length <= FITTING_CHARS_MAX && FITTING.test(name)
 }

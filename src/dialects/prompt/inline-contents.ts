@@ -4,7 +4,6 @@ import { inlineFormOf, SOUND_FORMATS } from '../../schemas/inference/inline-file
 import type { Media, Prompt, PromptFile, PromptImage, Turn, UserPart } from './prompt.ts'
 import { isWebAddress } from './media.ts'
 
-/** A content by what names it in the request. */
 export interface NamedContent {
   /** The id of a file, or an address. */
   readonly name: string
@@ -13,7 +12,6 @@ export interface NamedContent {
   readonly filename: string | null
 }
 
-/** The contents of one request. */
 export interface NamedContents {
   /**
    * Begins each text that stands for a content. Made at random for each written request: a caller who knew it
@@ -43,7 +41,6 @@ export interface ContentPlace {
 /** Protocols whose makers take no document without a name. */
 const NAMING: readonly TextProtocol[] = ['chat', 'responses']
 
-/** The prompt with contents inserted for their names. */
 export function withContents(prompt: Prompt, contents: NamedContents, protocol: TextProtocol): Prompt {
   const placing = new Placing(contents, NAMING.includes(protocol))
   return { ...prompt, turns: prompt.turns.map((turn) => placing.turn(turn)) }

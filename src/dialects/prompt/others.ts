@@ -134,7 +134,6 @@ export function flagOf(value: unknown): boolean | null {
   return typeof value === 'boolean' ? value : null
 }
 
-/** The place that a `cache_control` marks. */
 export function cachePointOf(control: unknown): CachePoint | null {
   return isObject(control) ? { ttl: textOf(control['ttl']) } : null
 }

@@ -167,7 +167,6 @@ function otherProtocols({ dialect }: Prompt): readonly TextProtocol[] {
   return TEXT_PROTOCOLS.filter((one) => one !== dialect)
 }
 
-/** Where each dialect has what may be refused. */
 export const PLACES: Readonly<
   Record<Prompt['dialect'], { readonly stops: string; readonly format: string }>
 > = {

@@ -25,7 +25,6 @@ export interface CarriedSignature {
   readonly of: SignatureUse
 }
 
-/** A member that may have a signature. */
 export interface SignaturePlace {
   /** The format that needs no words there. */
   readonly format: string

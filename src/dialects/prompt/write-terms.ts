@@ -1,6 +1,5 @@
 import type { ReasoningField } from '../../schemas/models/text-models.ts'
 
-/** What a writer of a prompt has to know of the endpoint that it writes for. */
 export interface WriteTerms {
   /** The provider's own name of the model. */
   readonly upstreamModel: string
@@ -33,7 +32,6 @@ export interface RefusedMember {
   readonly expected: string
 }
 
-/** A prompt in the form of a protocol. */
 export interface WrittenPrompt {
   readonly body: Readonly<Record<string, unknown>>
   /** Members that only tune the answer and are not in the body, as `x-sluice-dropped` names them. */

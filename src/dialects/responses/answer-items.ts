@@ -6,10 +6,8 @@ export type ResponseEvent = Readonly<Record<string, unknown>> & { readonly type:
 type Item = Record<string, unknown>
 /** A text as an item has it. */
 type ItemText = string | PreparedJson
-/** Why an answer is not complete. */
 export type IncompleteReason = 'max_output_tokens' | 'content_filter'
 
-/** The item that is being written. */
 interface OpenItem {
   readonly kind: 'text' | 'refusal' | 'reasoning' | 'tool' | 'freeform'
   readonly id: string
@@ -248,7 +246,6 @@ export class PreparedJson {
   }
 }
 
-/** Joins texts in UTF-8, with JSON values among them. */
 export class JsonWriter {
   readonly #written: Uint8Array[] = []
   /** Text after the written part. */

@@ -136,7 +136,6 @@ export class ResponsesEvents implements TextEvents {
   }
 }
 
-/** An answer of responses that is sent when it is whole. */
 export class WholeResponse implements WholeText {
   #head: TextHead
   readonly #items: ResponseItems

@@ -15,7 +15,6 @@ const PARAGRAPH = '\n\n'
 
 export type TextKind = 'text' | 'refusal' | 'summary' | 'reasoning'
 
-/** How far an item was given on. */
 interface SeenItem {
   readonly type: string
   readonly call: OpenCall | null

@@ -320,7 +320,6 @@ class ActionMembers implements Members {
   }
 }
 
-/** Whether a key is one of these names. */
 export function isNamed(names: readonly string[], bytes: Buffer, key: number, length: number): boolean {
   for (const name of names) if (name.length === length && isAt(bytes, key, name)) return true
   return false

@@ -9,7 +9,6 @@ import type { PromptTool, ToolChoice } from '../prompt/prompt.ts'
 import { offerOf, usedMembers } from '../table/nested-table.ts'
 import type { PromptDraft } from '../prompt/prompt-draft.ts'
 
-/** What the tools of a request are read with. */
 export interface ToolPlace {
   readonly names: FunctionNames
   readonly others: Others

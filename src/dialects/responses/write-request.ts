@@ -20,7 +20,6 @@ import { returnedSignature, SIGNATURE_FORMATS, takenBack } from '../prompt/signa
 import { freeformInputOf } from '../prompt/freeform-tools.ts'
 import { writeItemPart } from './request-parts.ts'
 
-/** A prompt as the body of a call of responses. */
 export function writeResponses(prompt: Prompt, terms: WriteTerms): WrittenPrompt {
   const draft = new PromptDraft(prompt, 'responses', terms)
   const { instructions, rest } = split(prompt.turns)
@@ -74,7 +73,6 @@ function isEncryptedWanted({ dialect, reasoning, turns }: Prompt, terms: WriteTe
   return reasoning?.isOn === true || turns.some((turn) => isSignedBy(ownFormat(terms), turn))
 }
 
-/** Whether the turn has reasoning with a signature of this format. */
 function isSignedBy(format: string, { parts }: Turn): boolean {
   return parts.some((part) => part.kind === 'reasoning' && part.signature?.format === format)
 }

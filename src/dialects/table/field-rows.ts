@@ -161,7 +161,6 @@ const BY_TYPE: Readonly<Partial<Record<TextProtocol, Readonly<Record<string, rea
   responses: RESPONSES_STRICT_CUT_BY_TYPE,
 }
 
-/** An object of the table. */
 export interface At {
   readonly dialect: Dialect
   readonly place: NestedPlace

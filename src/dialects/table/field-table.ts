@@ -332,7 +332,6 @@ export function pathsIn({ names, aliases }: CarriedField, dialect: Dialect): rea
   return [...paths, ...(aliases?.[dialect] ?? [])]
 }
 
-/** The top-level member of a path. */
 export function topOf(path: string): string {
   return path.split('.', 1)[0] ?? path
 }

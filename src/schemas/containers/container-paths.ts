@@ -37,12 +37,10 @@ export function containerPathIssues(path: string): readonly Issue[] {
   )
 }
 
-/** The rules of a path in words. */
 export const CONTAINER_PATH_RULES =
   `at most ${CONTAINER_PATH_BYTES_MAX} bytes of UTF-8 without NUL, in at most ${PATH_SEGMENTS_MAX} segments of at most ` +
   `${PATH_SEGMENT_BYTES_MAX} bytes, none of them empty, \`.\` or \`..\``
 
-/** An issue of the write's parameter that contains the path. */
 export function pathIssue(message: string, expected: string): Issue {
   return { path: '/file_id', message, expected }
 }

@@ -44,7 +44,6 @@ export function kindOf(input: EmbeddingInput): InputKind {
   return Array.isArray(first) ? 'lists' : 'objects'
 }
 
-/** Pictures of an input, inline or by address. */
 export function picturesOf(input: EmbeddingInput): number {
   if (kindOf(input) !== 'objects') return 0
   let pictures = 0
@@ -95,7 +94,6 @@ export type EmbeddingsBody = Static<typeof EmbeddingsBody>
 
 const Tokens = Type.Integer({ minimum: 0 })
 
-/** Answer of POST /embeddings. */
 export const EmbeddingsAnswer = Type.Object({
   object: Type.Literal('list'),
   data: Type.Array(

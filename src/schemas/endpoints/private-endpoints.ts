@@ -138,7 +138,6 @@ const SecretName = nullable(
 )
 const WorkspaceId = Type.String({ format: 'uuid' })
 
-/** Body of POST /private-endpoints. */
 export const CreateEndpointBody = Type.Object({
   model_permaslug: Type.String({
     minLength: 1,
@@ -210,10 +209,8 @@ const summary = {
   declared_zdr: nullable(Type.Boolean()),
 }
 
-/** The short form of an endpoint. */
 export const EndpointSummary = Type.Object(summary)
 export type EndpointSummary = Static<typeof EndpointSummary>
-/** The full form of an endpoint. */
 export const WholeEndpoint = Type.Object({
   ...summary,
   base_url: nullable(Type.String()),
@@ -263,7 +260,6 @@ export const EndpointValidationAnswer = Type.Object({
   }),
 })
 
-/** The parts of an endpoint's URL. */
 export interface EndpointPlace {
   /** The URL as stored. */
   readonly url: string

@@ -79,7 +79,6 @@ const OpenAiFile = Type.Object(
   { description: "Format of files for OpenAI's clients." },
 )
 
-/** A file in the form of its client. */
 export const FileAnswer = Type.Union([OwnFile, OpenAiFile])
 export type FileAnswer = Static<typeof FileAnswer>
 
@@ -181,7 +180,6 @@ export const FileListAnswer = Type.Union([
 ])
 export type FileListAnswer = Static<typeof FileListAnswer>
 
-/** Answer of DELETE for a file. */
 export const FileDeletedAnswer = Type.Union([
   Type.Object({
     _shape: Type.Union([Type.Literal('openrouter'), Type.Literal('anthropic')]),
@@ -225,7 +223,6 @@ export function fileDeletedAnswer(id: string, shape: FileShape): FileDeletedAnsw
 /** Bytes of a file or of a part of it. */
 export const FileContent = Type.String({ format: 'binary', description: 'The bytes.' })
 
-/** Parameters of every operation on files. */
 export const FileScope = {
   provider: Type.Optional(
     Type.Union([Type.Literal('openai'), Type.Literal('anthropic')], {

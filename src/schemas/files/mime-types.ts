@@ -1,4 +1,3 @@
-/** The accepted types of content. */
 export type MimeType =
   | 'application/pdf'
   | 'image/png'

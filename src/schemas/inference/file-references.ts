@@ -98,7 +98,6 @@ function eachPart(parts: unknown, look: (part: Members, nth: number) => void): v
   for (const [nth, part] of (parts as readonly unknown[]).entries()) look(membersOf(part), nth)
 }
 
-/** The member `files` of an input, where there are any. */
 export function filesMember(
   files: readonly FileReference[],
 ): { readonly files: readonly FileReference[] } | null {

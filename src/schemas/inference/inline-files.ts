@@ -28,7 +28,6 @@ const OFFICE = [
 ] as const satisfies readonly MimeType[]
 
 interface Taken {
-  /** The types in words, for the caller. */
   readonly words: string
   /** As the bound of a call counts it before the type of the file is known. */
   readonly counted: keyof MediaCounts
@@ -72,7 +71,6 @@ export function inlineFormOf(use: FileUse, mimeType: string): InlineForm | null 
   return TAKEN[use].forms.get(mimeType) ?? null
 }
 
-/** The types that a use of a file takes, in words. */
 export function typesTaken(use: FileUse): string {
   return TAKEN[use].words
 }
@@ -90,7 +88,6 @@ export function inlineBytesMin(form: InlineForm, sizeBytes: number): number {
   return form === 'text' ? sizeBytes : base64Bytes(sizeBytes)
 }
 
-/** A file whose type is known. */
 export interface TypedFile {
   readonly use: FileUse
   readonly mimeType: string

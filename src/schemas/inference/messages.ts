@@ -94,7 +94,6 @@ export const MessagesBody = Type.Object(
 )
 export type MessagesBody = Static<typeof MessagesBody>
 
-/** Body of POST /messages/count_tokens. */
 export const CountTokensBody = Type.Object({ ...PROMPT, ...OURS }, OPEN)
 
 /** Usage of an answer, with what it cost; a provider's has more members. */

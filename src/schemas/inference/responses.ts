@@ -197,7 +197,6 @@ const Response = {
   top_p: orNull(Type.Number()),
 }
 
-/** Answer of POST /responses that is not streamed. */
 export const ResponsesAnswer = Type.Object({ ...Response, usage: ResponsesUsage })
 
 /** The data of each event of a streamed answer; more members follow its type. */

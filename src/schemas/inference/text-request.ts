@@ -26,7 +26,6 @@ export interface PlacedModality {
 export interface EstimatedText {
   /** UTF-8 bytes of the body with its escapes decoded and without base64; a text that came as base64 counts. */
   readonly bytes: number
-  /** Tokens that the media are estimated as. */
   readonly mediaTokens: number
 }
 
@@ -93,7 +92,6 @@ export interface TextInput {
   readonly isFormMet: boolean
   readonly sessionId: string | null
   readonly conversation: Conversation
-  /** Words of all texts. */
   readonly promptWords: number
   /** The last text of the user, its first ECHO_UNITS_MAX units. */
   readonly last: string

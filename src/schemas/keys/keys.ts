@@ -271,7 +271,6 @@ export const RotatedKeyAnswer = Type.Object({
   previous: Type.Object({ hash: Type.String(), expires_at: Instant }),
 })
 
-/** GET /key. */
 export const CurrentKeyAnswer = Type.Object({
   data: Type.Object({
     label: Type.String(),

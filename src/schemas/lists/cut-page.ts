@@ -1,6 +1,5 @@
 import { LIST_PAGE_BYTES_MAX } from '../limits/limits.ts'
 
-/** The content of one page of a list. */
 interface CutPage<Row, Wire> {
   /** The rows on the page. */
   readonly rows: readonly Row[]

@@ -130,7 +130,6 @@ export const ToolChoice = Type.Object({
   required: Type.Boolean(),
 })
 
-/** One endpoint of a model in replies. */
 export const ModelEndpoint = Type.Object({
   name: Type.String(),
   model_id: Type.String(),
@@ -171,7 +170,6 @@ export const BareModel = Type.Object({
   owned_by: Type.String({ description: 'Author of the model.' }),
 })
 
-/** Answer of GET /models/{author}/{slug}/endpoints. */
 export const ModelEndpointsAnswer = Type.Object({
   data: Type.Object({
     id: Type.String(),
@@ -186,7 +184,6 @@ export const ModelEndpointsAnswer = Type.Object({
   }),
 })
 
-/** Answer of GET /endpoints/zdr. */
 export const ZdrEndpointsAnswer = Type.Object({ data: Type.Array(ModelEndpoint) })
 
 /** Answer of the model lists. B2.3, B3.1: clients refuse a list without `links` or `total_count`. */
@@ -196,7 +193,6 @@ export const ModelListAnswer = Type.Object({
   total_count: Type.Integer({ minimum: 0, description: 'Number of models that match, on all pages.' }),
 })
 
-/** Answer of GET /models/count. */
 export const ModelCountAnswer = Type.Object({ data: Type.Object({ count: Count }) })
 
 /** Path of one model. §4.11; `slug` may end in `:` and a variant suffix. */

@@ -1,4 +1,3 @@
-/** The protocols of providers. */
 export const PROTOCOLS = ['openai', 'cohere', 'google', 'anthropic', 'local'] as const
 export type Protocol = (typeof PROTOCOLS)[number]
 

@@ -23,5 +23,4 @@ export const ProviderShape = Type.Object({
 })
 export type ProviderShape = Static<typeof ProviderShape>
 
-/** Answer of GET /providers. */
 export const ProviderListAnswer = Type.Object({ data: Type.Array(ProviderShape) })

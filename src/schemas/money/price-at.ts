@@ -11,7 +11,6 @@ import { MEDIA_KINDS, type TextPrice } from './costs.ts'
 export type TokenPrices = readonly number[]
 export const ABSENT = -1
 
-/** What the price of a call depends on. */
 export interface PriceFacts {
   /** Tokens of the prompt, those of caches and of media among them. */
   readonly promptTokens: number
@@ -20,7 +19,6 @@ export interface PriceFacts {
   readonly reported: Tiers
 }
 
-/** A parsed entry of `overrides`. */
 export interface Override {
   /** The prompt has more tokens; -1: any prompt. */
   readonly minPromptTokens: number
@@ -32,7 +30,6 @@ export interface Override {
   readonly prices: TokenPrices
 }
 
-/** A parsed entry of `modifiers`. */
 export interface Modifier {
   readonly member: TierMember
   readonly tier: string
@@ -49,7 +46,6 @@ export interface PriceConditions {
   readonly modifiers: readonly Modifier[]
 }
 
-/** Indices of the overrides and modifiers that applied. */
 export interface AppliedConditions {
   readonly overrides: readonly number[]
   readonly modifiers: readonly number[]
@@ -90,7 +86,6 @@ export interface DearestPrices {
   readonly outputNanoPerMillionMax: number
 }
 
-/** The base prices of an endpoint, and its conditional ones. */
 export interface EndpointPrices extends ResolvedPrice, DearestPrices {
   /** Null: every call has the base prices. */
   readonly conditions: PriceConditions | null

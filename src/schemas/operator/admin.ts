@@ -36,7 +36,6 @@ const Workspace = Type.Optional(
   }),
 )
 
-/** GET /admin/session. */
 export const AdminSessionAnswer = Type.Object({
   data: Type.Object({
     organization: Type.Object({ id: Id, name: Type.String() }),

@@ -3,7 +3,6 @@ import { INSTANT_RULES } from '../values/instants.ts'
 import { HISTORY_LINES_MAX, HISTORY_POINTS_MAX, HISTORY_QUANTILE_S } from './history-limits.ts'
 import { readableCount } from '../values/readable.ts'
 
-/** Dimensions that lines can be broken down by. */
 export const HISTORY_DIMENSIONS = ['operation', 'provider', 'model', 'key'] as const
 export type HistoryDimension = (typeof HISTORY_DIMENSIONS)[number]
 export const HISTORY_BY = ['all', ...HISTORY_DIMENSIONS, 'status'] as const
@@ -39,7 +38,6 @@ export type HistoryEventKind = (typeof HISTORY_EVENTS)[number]
 
 const instant = (description: string) => Type.Optional(Type.String({ title: INSTANT_RULES, description }))
 
-/** GET /admin/history. */
 export const GetHistoryQuery = Type.Object({
   metric: Type.Optional(
     Type.Enum([...HISTORY_METRICS], {

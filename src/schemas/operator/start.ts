@@ -41,7 +41,6 @@ const StartProvider = Type.Object({
 })
 export type StartProvider = Static<typeof StartProvider>
 
-/** GET /admin/start. */
 export const StartAnswer = Type.Object({
   data: Type.Object({
     api_url: Type.String({ description: 'Base URL of the API.' }),

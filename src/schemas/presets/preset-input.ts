@@ -16,7 +16,6 @@ export const PRESET_IGNORED_CHARS_MAX = 64
 /** The wire form of a request. */
 export type PresetSource = 'responses' | 'chat' | 'messages'
 
-/** The parts of a request that a preset keeps. */
 export interface KeptRequest {
   /** Fields by their wire names, in the order of the request; none is null. */
   readonly config: Readonly<Record<string, unknown>>

@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto'
 
 /** Request ids that Sluice makes: a prefix of one process, and a number in it. */
 
-/** Characters of the prefix. */
 const PREFIX_CHARS = 12
 /** Characters of the number. */
 const NUMBER_CHARS = 8
@@ -52,7 +51,6 @@ function digitOf(code: number): number {
   return code >= CODE_A && code < CODE_A + 26 ? code - CODE_A + 10 : -1
 }
 
-/** The prefix of such an id. */
 export function prefixOfRequestId(id: string): string {
   return id.slice(0, PREFIX_CHARS)
 }

@@ -20,7 +20,6 @@ export type CreateMappingBody = Static<typeof CreateMappingBody>
 export const UpdateMappingBody = Type.Object({ role: Role })
 export type UpdateMappingBody = Static<typeof UpdateMappingBody>
 
-/** Parameters of a change. */
 export const MappingParams = Type.Object({ id: Id })
 /** Parameters of a read, whose row has no 400: a text that is not a UUID is unknown. */
 export const ReadMappingParams = Type.Object({ id: Type.String({ minLength: 1 }) })
@@ -59,7 +58,6 @@ export const MappingListAnswer = Type.Object({
 })
 export const DeletedMappingAnswer = Type.Object({ deleted: Type.Literal(true) })
 
-/** A group of the directory. */
 export const DirectoryGroupShape = Type.Object({
   id: Id,
   display_name: Type.String(),
@@ -76,7 +74,6 @@ export const DirectoryGroupListAnswer = Type.Object({
   has_more: HasMore,
 })
 
-/** A sync. */
 export const SyncJobShape = Type.Object({
   id: Id,
   status: Type.Enum(['queued', 'running', 'succeeded', 'failed']),

@@ -1,7 +1,6 @@
 const INSTANT =
   /^(\d{4})-(\d\d)-(\d\d)T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/i
 
-/** The expected form of an instant, in words. */
 export const INSTANT_RULES = 'an instant such as 2027-01-31T12:00:00Z'
 
 /** The store takes no later year in the form that `Date` writes. */

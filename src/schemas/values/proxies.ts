@@ -2,7 +2,6 @@ import ipaddr from 'ipaddr.js'
 
 type Range = readonly [address: ipaddr.IPv4 | ipaddr.IPv6, bits: number]
 
-/** Whether a text is an address or a CIDR range. */
 export function isProxyRange(text: string): boolean {
   return rangeOf(text) !== null
 }

@@ -68,7 +68,6 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
   target_session_attrs: ['any', 'read-write', 'read-only', 'primary', 'standby', 'prefer-standby'],
 }
 
-/** A URL of Postgres, in the parts that a client needs. */
 export interface PostgresAddress {
   /** Names, or addresses without brackets, in the order in which they are asked. */
   readonly hosts: readonly string[]

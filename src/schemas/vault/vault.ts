@@ -23,7 +23,6 @@ export const SecretParams = Type.Object({ name: SecretName })
 export const InternParams = Type.Object({ intern_id: InternId })
 export const InternSecretParams = Type.Object({ intern_id: InternId, name: SecretName })
 
-/** Body that stores a secret. Unknown members are refused. */
 export const SecretBody = Type.Object(
   {
     hosts: Type.Array(Type.String({ minLength: 1, maxLength: HOST_CHARS_MAX }), {
@@ -62,7 +61,6 @@ export const SecretPageQuery = Type.Object({
 })
 export type SecretPageQuery = Static<typeof SecretPageQuery>
 
-/** GET /admin/secrets. */
 export const WorkspaceSecretsQuery = Type.Object({
   workspace_id: Type.Optional(
     Type.String({ minLength: 1, description: 'UUID or slug of the workspace; defaults to `default`.' }),

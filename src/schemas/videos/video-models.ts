@@ -94,5 +94,4 @@ export const VideoModel = Type.Object({
 })
 export type VideoModel = Static<typeof VideoModel>
 
-/** Answer of GET /videos/models. */
 export const VideoModelsAnswer = Type.Object({ data: Type.Array(VideoModel) })

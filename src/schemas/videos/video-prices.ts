@@ -22,7 +22,6 @@ export interface SecondPrice {
   readonly nano: number
 }
 
-/** A video that was made or may be made. */
 export interface VideoMade {
   /** May have a fraction: the length of the result, not the requested one. */
   readonly seconds: number

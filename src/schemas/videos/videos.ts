@@ -222,7 +222,6 @@ export const VideoAnswer = Type.Object({
 })
 export type VideoAnswer = Static<typeof VideoAnswer>
 
-/** The facts of a job that replies show. */
 export interface ShownVideo {
   readonly id: string
   readonly status: VideoStatus

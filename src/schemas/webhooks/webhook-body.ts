@@ -1,7 +1,6 @@
 import type { VideoEnding } from '../videos/video-jobs.ts'
 import { usdOfNano } from '../money/costs.ts'
 
-/** An ended job, as a webhook reports it. */
 export interface EndedVideo {
   readonly id: string
   readonly status: VideoEnding

@@ -38,7 +38,6 @@ export function signatureHeaders({ id, timestampS, body, secrets }: SignedDelive
   ]
 }
 
-/** The text of a new secret. */
 export function secretTextOf(bytes: Uint8Array): string {
   return WEBHOOK_SECRET_PREFIX + Buffer.from(bytes).toString('base64')
 }

@@ -4,7 +4,6 @@ import { WEBHOOK_SECRET_PREFIX } from './webhook-signatures.ts'
 /** Seconds that a signature may be old, or come from the future. */
 const AGE_S_MAX = 300
 
-/** A delivery as a receiver has it. */
 export interface ReceivedDelivery {
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>

@@ -16,7 +16,6 @@ const optional = <T extends TSchema>(shape: T) => Type.Optional(shape)
 
 const ID_PREFIX = 'byok_'
 
-/** A workspace's own key for a provider. */
 export interface ProviderKeyRef {
   readonly workspaceId: string
   /** Slug in the catalogue. */

@@ -42,7 +42,6 @@ export const RemovedMembersAnswer = Type.Object({
 /** The role of every user: what an organization may do, its management keys do. Decision. */
 export const ORGANIZATION_ROLE = 'org:member'
 
-/** A user in the list of an organization. */
 export const OrganizationMemberShape = Type.Object({
   id: Type.String({ description: 'Id of the user, as used in workspace operations.' }),
   email: Type.String({

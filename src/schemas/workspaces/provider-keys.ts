@@ -35,7 +35,6 @@ export function variablesOf({ apiKeyEnv, headers = [] }: Configured): readonly s
   return [apiKeyEnv, ...headers.map(({ env }) => env)].filter((name) => name !== null)
 }
 
-/** Whether a secret of that name may be a provider's key. */
 export function mayBeProviderKey(name: string): boolean {
   return name.endsWith(SUFFIX)
 }

@@ -198,7 +198,6 @@ export function writesRefusal({ access }: AnyOperation, key: KeyRecord): Failure
 
 type Loaded = Outcome<KnownKey | null>
 
-/** Loads key records into the cache of a front. */
 export class KeyLoads {
   readonly #known: KnownKeys
   readonly #queries: KeyQueries

@@ -157,7 +157,6 @@ export class LiveCache<L, V extends {}, M extends {} = never> {
     this.#misses?.set(id, { value, endsAt: ms === undefined ? null : this.#now() + ms })
   }
 
-  /** Forgets all that depends on the name. */
   #forget(name: string): void {
     if (name === EVERYTHING) {
       this.#entries.clear()

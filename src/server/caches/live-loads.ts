@@ -38,7 +38,6 @@ export interface LiveRead<T> {
   readonly tenant?: string | undefined
   /** @param sending called right before the query is sent: the read may miss changes from then on */
   readonly read: (sending: () => void) => Promise<Outcome<T>>
-  /** Names of the things on which the value depends. */
   readonly namesOf: (value: T) => readonly string[]
   /** @param isCurrent false: the value serves the calls that wait for it, and must not be cached */
   readonly take: (value: T, isCurrent: boolean) => void
@@ -62,10 +61,8 @@ interface Load<T> {
 export class LiveLoads<T> {
   readonly #deps: LiveLoadsDeps
   readonly #recent: RecentChanges
-  /** Loads that a new call may join. */
   readonly #joinable = new Map<string, Load<T>>()
   readonly #leave: () => void
-  /** Number of loads by tenant. */
   readonly #ofTenant = new Map<string, number>()
   #size = 0
 

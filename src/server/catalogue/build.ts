@@ -109,7 +109,6 @@ function declaredOf({ architecture }: ModelEntry): Pick<ResolvedModel, 'declared
     : { declared: { ...(inputs && { inputs }), ...(outputs && { outputs }) } }
 }
 
-/** When the model reasons, as far as the catalogue says it. */
 function reasonsOf({ reasoning, supported_parameters = [] }: ModelEntry): Pick<ResolvedModel, 'reasons'> {
   if (reasoning === undefined)
     return supported_parameters.length === 0 ||

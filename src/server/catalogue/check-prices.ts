@@ -24,7 +24,6 @@ import { allTermsOf, isFree } from './terms.ts'
 /** Prices per request, image or search; every other price is per token. */
 const PER_UNIT: ReadonlySet<string> = new Set(['request', 'image', 'image_output', 'web_search'])
 
-/** Prices of a model, a variant or an endpoint. */
 type Priced = Pick<EndpointEntry, 'free' | 'pricing' | 'modifiers' | 'video'>
 
 /** @param path of the model, variant or endpoint */

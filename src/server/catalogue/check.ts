@@ -235,7 +235,6 @@ function at(placed: Placed<unknown>, issues: readonly Issue[]): readonly Catalog
   return issues.map((issue) => ({ file: placed.file, ...issue, path: placed.path + issue.path }))
 }
 
-/** Members of a provider that describe calls to it. */
 const CALL_MEMBERS = ['speaks', 'strict', 'on_leave', 'first_output_ms', 'stall_ms'] as const
 const NO_CALLS = 'has no effect: the protocol `local` makes no calls'
 

@@ -30,7 +30,6 @@ export interface Placed<T> {
   readonly path: string
 }
 
-/** A problem as a line for people. */
 export function lineOf({ file, path, message, expected }: CatalogueProblem): string {
   return `${file}${path === '' ? '' : ` ${path}`}: ${message}; expected ${expected}`
 }

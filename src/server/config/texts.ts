@@ -1,4 +1,3 @@
-/** Names of settings and their texts as given. */
 export type Texts = Readonly<Record<string, string>>
 
 /** One fault of the configuration. `got` is masked where it may hold a secret. */

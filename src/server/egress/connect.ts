@@ -66,7 +66,6 @@ export function leanConnectors(
   return { calls: reading(readMemory), long: reading(Buffer.alloc(UPSTREAM_READ_EVENTS_BYTES_MAX)) }
 }
 
-/** Counts the sockets of vetted destinations. */
 export interface SocketPlaces {
   /** Rejects with GateBusy when no place is free. */
   take(): Promise<void>

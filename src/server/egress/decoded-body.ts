@@ -41,12 +41,10 @@ class DecodedBody implements ByteReader {
   #decoder: Decoder | null = null
   /** The decoder has bytes that it has not decoded. */
   #isBusy = false
-  /** The body has ended. */
   #isFed = false
   #isOver = false
   #failure: Failure | null = null
   #givenBytes = 0
-  /** Ends the wait for the decoder. */
   #wake: (() => void) | null = null
 
   constructor(body: ByteReader, encoding: string, room: AnswerRoom | null) {

@@ -1,6 +1,5 @@
 import type { Readable } from 'node:stream'
 
-/** The connection that an exchange has, as its handler sees it. */
 export interface Line {
   /**
    * True when the bytes given to `onData` lie in memory that the next read of any connection overwrites: they
@@ -65,7 +64,6 @@ export interface ExchangeHandler {
   onError(error: Error, breakage: Breakage): void
 }
 
-/** An HTTP client of one origin. */
 export interface OriginClient {
   dispatch(handler: ExchangeHandler): void
   destroy(): Promise<void>

@@ -19,7 +19,6 @@ const EMPTY = new Uint8Array(0)
 /** Never written: the first piece makes a list. */
 const NO_PIECES: Uint8Array[] = []
 
-/** Who waits for room of the budget. */
 export interface RoomWaiter {
   granted(isGranted: boolean): void
 }
@@ -33,7 +32,6 @@ export class HeldBody {
   #place: Uint8Array | null = null
   /** Pieces that arrived before the buffer existed. */
   #pieces: Uint8Array[] = NO_PIECES
-  /** Number of these pieces that are in the buffer. */
   #moved = 0
   /** Bytes of these pieces that are in the buffer. */
   #movedBytes = 0

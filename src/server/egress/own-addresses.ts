@@ -7,9 +7,7 @@ import { canonical } from './addresses.ts'
  * assign them, and networks translate them.
  */
 export interface OwnPorts {
-  /** Ports on which this node listens. */
   readonly node: readonly number[]
-  /** Ports on which the stores of the installation listen. */
   readonly stores: readonly number[]
   /** Admin ports of the installation's nodes, including this node. */
   readonly admin: () => ReadonlySet<number>

@@ -243,7 +243,6 @@ export class Connections implements ConnectionHome {
     this.#clock ??= setInterval(() => this.look(performance.now()), UPSTREAM_IDLE_LOOK_MS).unref()
   }
 
-  /** Makes a connection. */
   dial(made: (connection: Connection | null, error: Error) => void): void {
     this.open++
     this.#deps.connect(this.#target, (error, socket) => {

@@ -16,7 +16,6 @@ import { isWritable } from './http1/connection.ts'
 
 export interface PoolLimits {
   readonly connections: number
-  /** Calls that may wait for a connection. */
   readonly waiting: number
   /** Milliseconds that an idle connection is kept when the other side names no time. */
   readonly keepAliveTimeout: number

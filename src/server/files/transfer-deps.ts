@@ -4,7 +4,6 @@ import type { Intake, Unsealing } from '../ports/files/intake.ts'
 import type { KeyRing } from '../ports/vault/key-ring.ts'
 import type { Storage } from '../ports/files/storage.ts'
 
-/** The parts that transfers use. */
 export interface TransferDeps {
   readonly files: Files
   readonly sizes: Pick<ContainerSizes, 'release'>

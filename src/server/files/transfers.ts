@@ -22,7 +22,6 @@ import { FileWriting, type Written } from './file-writing.ts'
 import { digestOf, receive, type Received, type Reservation } from './receive.ts'
 import { copy } from './copy.ts'
 
-/** Whole files between clients, storage and rows. */
 export function createTransfers(deps: TransferDeps): Transfers {
   return {
     store: (upload, input) => storeFile(deps, upload, input),

@@ -16,13 +16,11 @@ export const SWALLOW_BYTES_MAX = 64 * 1024
  */
 export const LAST_BODILESS_SHARE = 1 / 32
 
-/** An exchange as its front sees it. */
 export interface OpenExchange extends Listed {
   /** The node stops and cannot wait: answers now, unless the call has its answer. */
   drain(): void
 }
 
-/** The state that all exchanges of one front share. */
 export interface ExchangeHost {
   readonly timers: Timers
   readonly budget: BodyBudget
@@ -38,7 +36,6 @@ export interface ExchangeHost {
   isOutOfTime: boolean
 }
 
-/** The callbacks from an exchange to its call. */
 export interface ExchangeOwner {
   /** The organization to which an unread answer's memory counts; null before the caller is known. */
   readonly organizationId: string | null

@@ -100,7 +100,6 @@ export class Exchange implements UploadSocket, TimedExchange, ReadExchange, Open
     )
   }
 
-  /** Attaches a streamed body in the same way. */
   receiveUpload(bytesMax: number): UploadBody {
     return this.#attach(
       new UploadBody({ declared: this.#head.declared, bytesMax, timers: this, socket: this }),
@@ -218,7 +217,6 @@ export class Exchange implements UploadSocket, TimedExchange, ReadExchange, Open
     this.#reading.stopTimer()
   }
 
-  /** What the writers of all answers use. */
   #writing(res: WireResponse, isLast: boolean): Writing {
     return {
       res,

@@ -222,7 +222,6 @@ function frontOf(
   }
 }
 
-/** What a drain waits for. */
 interface DrainedWork {
   readonly exchanges: ExchangeHost
   readonly connections: Pick<Connections, 'open'>

@@ -16,7 +16,6 @@ export interface Timer {
 /** What a timer calls: a function, or an object of a call that needs no function of its own for it. */
 export type TimerEnd = (() => void) | { timeUp(): void }
 
-/** Calls the end of a timer. */
 export interface TimerGuard {
   guard(act: TimerEnd): void
 }

@@ -144,7 +144,6 @@ function isOrdinary(tokens: number, bytes: number): boolean {
   )
 }
 
-/** Whether nothing but the text of a prompt has tokens. */
 export function isPlainPrompt({ media, serverTools, hasStored }: TextSize): boolean {
   const { image, audio, video, file } = media
   return image + audio + video + file === 0 && serverTools === null && hasStored !== true
@@ -247,7 +246,6 @@ function credibleOutput(
 
 type PricedRequest = Pick<TextInput, 'tiers' | 'size'>
 
-/** What an attempt is charged for. */
 interface ChargedUse {
   readonly usage: TokenUsage
   readonly reported: ReportedTiers

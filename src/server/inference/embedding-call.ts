@@ -20,7 +20,6 @@ import { NO_TIERS } from '../../schemas/models/price-conditions.ts'
 
 export type EmbeddingTarget = Target<EmbeddingProtocol>
 
-/** What all calls of an embedder share. */
 export interface SharedByCalls {
   readonly attempts: Attempts<EmbeddingProtocol>
   readonly meters: Pick<Meters, 'upstream'>
@@ -45,7 +44,6 @@ export interface EmbeddingsResult {
   readonly release: () => void
 }
 
-/** A call whose endpoints are chosen. */
 export interface RoutedEmbedding {
   readonly job: EmbeddingJob
   readonly shape: InputShape

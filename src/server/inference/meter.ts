@@ -27,7 +27,6 @@ const PRIVATE = 'private'
 type MeteredJob = Pick<InferenceJob, 'operation' | 'startedAt' | 'models'>
 type WritingTry = Pick<Try<WritingProtocol>, 'model' | 'target' | 'trail'>
 
-/** Counts one call, streamed or whole, in the metrics. */
 export class MeteredCall {
   readonly #meters: StreamMeters
   readonly #now: () => number
@@ -120,7 +119,6 @@ function nameOf(model: CallableModel | undefined): string {
   return model === undefined || model.endpoints.every(isPrivate) ? PRIVATE : model.id
 }
 
-/** A stream whose answer has begun. */
 export interface OpenStream {
   /** Milliseconds of the clock; set by `OpenStreams`. */
   dueAt: number

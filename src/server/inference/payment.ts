@@ -46,10 +46,8 @@ export abstract class Payment<R, C extends PayingCall> implements HoldInput, Cal
     this.#ports = ports
   }
 
-  /** Tokens that the call is expected to use. */
   abstract estimatedTokens(): number
 
-  /** Tokens that it has used. */
   protected abstract usedTokens(result: R): number
 
   /** Makes the call. A failure costs nothing. */
@@ -142,7 +140,6 @@ export abstract class Payment<R, C extends PayingCall> implements HoldInput, Cal
     }
   }
 
-  /** What is charged of the call when its front dies. */
   protected progress(progress: CallProgress): void {
     this.#hold?.progress(progress)
   }
@@ -206,7 +203,6 @@ export interface Spent extends CallCost {
   readonly upstreamMs: number
 }
 
-/** The charged part of a cost. */
 export interface Charge {
   readonly nano: number
   /** True when the provider's figures exceed the bound. */

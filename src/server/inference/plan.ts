@@ -111,7 +111,6 @@ interface RoutedBy {
   readonly session: string | null
 }
 
-/** A call as preferences see it. */
 export class RoutedText implements RoutedCall {
   readonly taking: RoutedCall['taking']
   readonly #request: TextRequest
@@ -236,7 +235,6 @@ function placedFile({ use, mimeType, at }: InlineFile): readonly PlacedModality[
 
 export type WritingChoice = Choice<WritingProtocol>
 
-/** What all calls to models that write share. */
 export interface SharedByCalls {
   readonly attempts: Attempts<WritingProtocol>
   readonly rates: LearnedRates

@@ -16,7 +16,6 @@ import type { WholeAnswer } from '../upstream/inference/protocol.ts'
 export interface AnsweredBy {
   /** Canonical id of the model. */
   readonly model: string
-  /** Slug of the provider. */
   readonly provider: string
   readonly isByok: boolean
   /** The endpoint has neither a price nor `free`, or the provider ran tools that have none. */
@@ -120,7 +119,6 @@ export interface CallRecord {
   readonly delivery: Delivery | null
 }
 
-/** How a call ended. */
 export interface CallEnd {
   /** Null: the head of the answer had left, and no provider has begun to answer. */
   readonly end: InferenceEnd | null

@@ -123,7 +123,6 @@ export class Relay {
   #isLate = false
   #isDraining = false
   #pausedMs = 0
-  /** Ends the wait for the provider. */
   readonly #timer: MovingTimer
   /** Ends a stream that goes on for ever. */
   #whole: NodeJS.Timeout | undefined

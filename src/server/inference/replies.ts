@@ -105,7 +105,6 @@ export class StreamedText extends TextCall {
   }
 }
 
-/** An answer that is sent when it is whole. */
 export class CollectedText extends TextCall {
   readonly delivery = null
   readonly #text: WholeText

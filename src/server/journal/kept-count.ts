@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import type { KeptCount } from '../ports/money/lending.ts'
 import type { Log } from '../ports/observe.ts'
 
-/** Name of the file in the data directory. */
 const COUNT_FILE = 'money-count'
 
 /** The number of the node's money in its data directory. */

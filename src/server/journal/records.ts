@@ -25,7 +25,6 @@ export type Found =
   | { readonly kind: 'cut' }
   | { readonly kind: 'damaged'; readonly bytes: number | null }
 
-/** Reads the record that begins at `at`. */
 export function recordAt(bytes: Buffer, at: number): Found {
   if (bytes.length - at < FRAME_BYTES) return { kind: 'cut' }
   const length = bytes.readUInt16LE(at)

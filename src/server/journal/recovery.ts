@@ -50,7 +50,6 @@ export interface Recovery {
 export function openRecovery(options: RecoveryOptions): Recovery {
   const { folder, log } = options
   const wait = options.wait ?? pause
-  /** Journals in progress. */
   const work = new Set<Promise<void>>()
   /** The sequence of all attempts: a journal that always fails does not delay the others. */
   let tries: Promise<void> = Promise.resolve()

@@ -4,7 +4,6 @@ import type { OpenTake, BookEntry } from '../ports/money/lending.ts'
 import { RecordBuffer } from './record-buffer.ts'
 import { DRAFT, writeHead, type SegmentHead } from './segments.ts'
 
-/** Relates places in the journal to places in the file. */
 export interface SegmentPlace {
   readonly path: string
   /** Bytes of the head; offsets do not count them. */
@@ -12,7 +11,6 @@ export interface SegmentPlace {
   readonly base: number
 }
 
-/** The file to which a journal appends. */
 export class SegmentWriter {
   readonly place: SegmentPlace
   readonly #disk: JournalDisk

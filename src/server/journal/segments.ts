@@ -17,7 +17,6 @@ export interface Holder {
   readonly startedAt: string
 }
 
-/** The content of a segment's head. */
 export interface SegmentHead {
   readonly id: string
   readonly node: string
@@ -35,7 +34,6 @@ export interface SegmentFile {
   readonly path: string
 }
 
-/** The folder for journals in a data directory. */
 export function journalsFolder(dataDir: string): string {
   return join(dataDir, FOLDER)
 }

@@ -12,7 +12,6 @@ export interface Admitted {
 
 export const UNLIMITED: Admitted = { failure: null, headers: null }
 
-/** The state of a key's window when a reply is written. */
 export interface WindowState {
   readonly limitRpm: number
   /** Requests that may come at once; may be a fraction. */

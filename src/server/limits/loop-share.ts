@@ -76,9 +76,7 @@ const ACCOUNTS_KEPT = 1_000
 export class LoopShare {
   readonly #clock: LoopClock
   readonly #accounts = new Map<string, Account>()
-  /** The organization that called last. */
   #last = { organizationId: '', at: -Infinity }
-  /** The last other organization that called. */
   #other = { organizationId: '', at: -Infinity }
 
   constructor(clock: LoopClock = REAL) {

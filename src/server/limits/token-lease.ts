@@ -14,7 +14,6 @@ import { add, freeOf, levelOf, takeOne, waitFor, windowOf, type Window } from '.
 import type { LocalBalance } from '../ports/local-balance.ts'
 import { admittedOf, refusedOf, type Admitted, type LocalShare, type WindowState } from './admitted.ts'
 
-/** The dependencies that all leases of a front share. */
 export interface LeaseDeps {
   readonly authority: RateAuthority
   readonly fronts: FrontCount

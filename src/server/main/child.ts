@@ -70,7 +70,6 @@ export function stateAddress(redis: ChildPart['redis']): { url: string | null; s
   return 'url' in redis ? { url: redis.url } : { url: null, socketPath: redis.socketPath }
 }
 
-/** The operator's keys of the providers of a catalogue. */
 export function operatorKeysOf(
   { providerKeys }: Pick<ChildPart, 'providerKeys'>,
   { providers }: Pick<ModelCatalogue, 'providers'>,

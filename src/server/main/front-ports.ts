@@ -95,7 +95,6 @@ export interface FrontPorts {
   readonly writers: readonly Closing[]
 }
 
-/** Everything that the operations of a front use. */
 export async function openFrontPorts(config: Config, deps: FrontPortDeps): Promise<FrontPorts> {
   const { part, store, state, hints, feed, fronts, rootKeys, pools, egress, metrics, log } = deps
   const { catalogue, observer, fenced, modelCalls, loop } = deps

@@ -146,7 +146,6 @@ function openLimits(
   }
 }
 
-/** Takes the calls of the public port. */
 function listen(
   { host, port, tls, corsOrigins, regionalHosts, streams, publicUrl, proxies }: Config,
   deps: Pick<

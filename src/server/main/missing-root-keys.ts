@@ -2,7 +2,6 @@ import type { Advice } from '../observe/load-advice.ts'
 import type { RootKeyUse } from '../ports/vault/rotation.ts'
 
 export interface KnownRootKeys {
-  /** Ids of the root keys that are present. */
   readonly here: readonly string[]
   /** Ids of the root keys that the operator has given up. */
   readonly lost: readonly string[]

@@ -2,7 +2,6 @@ import type { Facts } from '../observe/metrics.ts'
 import { LOG_LINES_DROPPED, LOG_LINES_DROPPED_HELP } from '../observe/read-table.ts'
 import type { DiskFigures, NodeFigures, NodeGauges, StoreFigures } from '../supervisor/node-setup.ts'
 
-/** Metrics of the node itself. */
 export function factsOf(gauges: NodeGauges, logLinesDropped: number): Facts {
   return {
     [LOG_LINES_DROPPED]: { help: LOG_LINES_DROPPED_HELP, value: logLinesDropped, isTotal: true },

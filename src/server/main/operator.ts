@@ -12,7 +12,6 @@ export interface AdminDeps {
   readonly views: Pick<VideoViews, 'wake'>
 }
 
-/** The parts of a front that serve operators. */
 export function openAdminPorts(
   { operatorOrganization }: Pick<Config, 'operatorOrganization'>,
   { store, views }: AdminDeps,

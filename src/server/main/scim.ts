@@ -15,7 +15,6 @@ import type { Store } from '../store/base/open.ts'
 /** Milliseconds between two rounds that remove syncs which ended long ago. Decision. */
 const SYNCS_PRUNE_MS = 3_600_000
 
-/** The parts of a front that serve groups and mappings. */
 export function openDirectoryPorts(
   store: Store,
 ): Pick<Ports, 'groupMappings' | 'scimUsers' | 'scimGroups' | 'scimAnswers'> {

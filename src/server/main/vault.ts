@@ -27,7 +27,6 @@ export interface VaultPart {
   close(): Promise<void>
 }
 
-/** All parts that store and release secrets, and the interns, which have vaults of their own. */
 export function openVaultPorts({ store, rootKeys, jobs, log, publish }: VaultDeps): VaultPart {
   const rows = openSecretRows(store, publish)
   const keys = new VaultKeys({ rootKeys, rows })

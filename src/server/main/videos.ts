@@ -25,7 +25,6 @@ export interface VideoServices {
   close(): Promise<void>
 }
 
-/** The parts of a front that serve video jobs. */
 export function openVideoPorts(config: Config, { store, state, log, credentials }: VideoDeps): VideoServices {
   const views = openVideoViews(state)
   const videos = openVideoJobs({
@@ -42,7 +41,6 @@ export function openVideoPorts(config: Config, { store, state, log, credentials 
   }
 }
 
-/** The settings for ending jobs, in any process that ends them. */
 export function endsOf({ publicOrigin, videoClipDays }: Config, log: Log): EndContext {
   return { log, origin: publicOrigin, clipsKeptMs: videoClipDays * DAY_MS }
 }

@@ -201,9 +201,7 @@ export class Balance {
   bookedNano = 0
   /** True when the authority said that the account has no limit, and its owner has not changed since. */
   isUnlimited = false
-  /** Number of calls that wait for money of this balance. */
   waiting = 0
-  /** Number of waiting calls that the request under way asks for. */
   waitingRequested = 0
   /**
    * The request under way asks for this account: `Balances` must keep the balance, so that the grant finds

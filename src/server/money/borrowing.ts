@@ -217,7 +217,6 @@ export class Borrowing {
   }
 }
 
-/** A call that waits for money. */
 interface Waiter {
   readonly reservation: Reservation
   /** Monotonic milliseconds at which the call stops waiting, with or without an answer. */

@@ -254,7 +254,6 @@ export class JournalFlush {
   }
 }
 
-/** A batch that is applied. */
 interface AppliedBatch {
   readonly batch: Flush
   /** More entries may follow it. */

@@ -14,7 +14,6 @@ import type {
 } from '../ports/money/money.ts'
 import type { Balances, Balance } from './balances.ts'
 
-/** The parts that all reservations of a front share. */
 export interface MoneyContext {
   readonly balances: Balances
   readonly journal: Journal
@@ -313,7 +312,6 @@ function workspaceOf({ key }: Pick<HoldInput, 'key'>): string {
   return key.workspaceId ?? key.defaultWorkspaceId
 }
 
-/** A reservation whose take was gathered in the journal. */
 interface Gathered {
   /** Called once. @param isWritten false: the disk refused the write, and the take never happened */
   wrote(isWritten: boolean): void

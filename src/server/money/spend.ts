@@ -34,7 +34,6 @@ export interface SpendOptions {
   readonly fenced: () => void
 }
 
-/** Money of one front. */
 export interface FrontSpend extends Spend {
   readonly reading: MoneyReading
   /** Resolves when paid calls need not wait for the day, or when the store's first request for it failed. */

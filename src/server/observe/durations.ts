@@ -1,6 +1,5 @@
 import { Histogram, type Registry, Counter } from 'prom-client'
 
-/** The observations under one set of labels. */
 interface Series {
   /** The values, with `|` between them: they are names of Sluice's own, and none has it. */
   readonly label: string
@@ -176,12 +175,10 @@ export class ByLabels<T> {
   }
 }
 
-/** A number that grows, which its owner raises. */
 export interface Count {
   count: number
 }
 
-/** A growing number with its labels. */
 interface Cell extends Count {
   readonly labels: Readonly<Record<string, string>>
   shown: number

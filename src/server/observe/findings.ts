@@ -187,7 +187,6 @@ function failingProviders(all: Found['view']['providers']): readonly Advice[] {
 interface Refused {
   /** All calls. */
   readonly all: number
-  /** Calls answered with 4xx. */
   readonly refused: number
   /** Refused calls by failure code. */
   readonly codes: ReadonlyMap<string, number>

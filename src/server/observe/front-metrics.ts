@@ -1,7 +1,6 @@
 /** A pool of worker threads; every figure but `threads` only grows. */
 export interface PoolReading {
   readonly threads: number
-  /** Jobs that a thread has begun. */
   readonly begun: number
   /** Seconds that jobs waited for a thread. */
   readonly waitS: number
@@ -17,7 +16,6 @@ export interface FrontReading {
   readonly nowMs: number
 }
 
-/** Means and shares between two readings. */
 export interface FrontLoadBetween {
   readonly loopShare: number
   readonly pools: Readonly<Record<PoolName, { readonly waitS: number; readonly share: number }>>

@@ -8,7 +8,6 @@ export const THREAD_WAIT_MS_MAX = 100
 /** Idle cores of the machine below which no further front or thread is advised. Decision. */
 export const IDLE_CORES_MIN = 0.5
 
-/** Load of one front between two looks. */
 export interface FrontLoad {
   readonly slot: number
   readonly loopShare: number

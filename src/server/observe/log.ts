@@ -32,7 +32,6 @@ export interface OwnedLog extends Log {
   readonly dropped: number
   /** Redacts further secrets from now on: a later generation of the configuration has other keys. */
   hide(secrets: Iterable<Secret>): void
-  /** Sets the level of the lines from now on. */
   setLevel(level: LogOptions['level']): void
 }
 
@@ -227,7 +226,6 @@ const REDACTED = '[secret]'
 /** Characters below which a secret is not redacted, since it would remove ordinary words. */
 const SECRET_CHARS_MIN = 8
 
-/** Redacts secrets in finished lines. */
 interface Scrubber {
   scrub(line: string): string
   /** Redacts further secrets from now on, also in the forms that JSON and percent encoding give them. */
@@ -322,7 +320,6 @@ function isOpen(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !('toJSON' in value)
 }
 
-/** Characters of a cause that is a plain text. */
 const CAUSE_CHARS_MAX = 300
 /** Nested causes that are logged. */
 const CAUSES_MAX = 4

@@ -21,7 +21,6 @@ export interface ObserverOptions {
   readonly metrics: Pick<Metrics, 'call' | 'unpriced' | 'settled'>
   readonly broadcast?: Broadcast
   readonly tracer?: CallTracer
-  /** Keeps the call for the request log. */
   readonly requests?: { settled(call: CallSettled): void }
   /** A number from 0 to below 1; decides which ordinary calls are logged. */
   readonly random?: () => number
@@ -185,7 +184,6 @@ export class RequestRecorder {
     this.#timer ??= setTimeout(() => this.#timeUp(), REQUESTS_FLUSH_MS)
   }
 
-  /** Writes down what there is. */
   async close(): Promise<void> {
     if (this.#timer !== null) clearTimeout(this.#timer)
     await this.#writing

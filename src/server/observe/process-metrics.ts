@@ -93,7 +93,6 @@ export class LoopSampler {
   #samples: Repetition | null = null
   #periodMs = 0
   #lastAt = 0
-  /** Instant from which the sampler may rest. */
   #restsAt: number
   #restSamples = 0
 

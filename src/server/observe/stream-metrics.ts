@@ -73,7 +73,6 @@ export function createStreamMeters(registry: Registry): StreamMetrics {
   }
 }
 
-/** The metrics in which all answers are counted. */
 interface AnswerMetrics {
   readonly counts: ReturnType<typeof talliesOf>
   readonly durations: ReturnType<typeof histogramsOf>
@@ -214,7 +213,6 @@ function byCause(cuts: Tally): Readonly<Record<string, number>> {
   return found
 }
 
-/** The counts of all series together, by bucket. */
 function sums(series: Durations['series']): readonly number[] {
   const found = new Array<number>(FIRST_OUTPUT_BUCKETS.length + 1).fill(0)
   for (const { counts } of series)
@@ -232,7 +230,6 @@ export interface ModelReading {
   readonly dropped: Readonly<Record<string, number>>
 }
 
-/** The answered calls of one model. */
 export interface AnsweredModel {
   add(input: AnsweredInput): void
 }

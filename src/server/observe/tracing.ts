@@ -2,7 +2,6 @@ import type { Context, Span } from '@opentelemetry/api'
 import type { Trace } from '../../schemas/trace.ts'
 import type { CallNotes, CallSettled } from '../ports/observe.ts'
 
-/** Creates spans for finished calls. */
 export interface CallTracer {
   /**
    * Keeps the trace object of a call until the call settles.

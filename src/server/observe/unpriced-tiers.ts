@@ -28,7 +28,6 @@ export function unpricedTierOf(labels: Labels, calls: number): UnpricedTier {
   return { provider, model, member, tier, calls }
 }
 
-/** The counts in the text of a node's metrics. */
 export function unpricedTiersIn(metrics: string): readonly UnpricedTier[] {
   return Array.from(metrics.matchAll(SAMPLE), ([, labels = '', count]) =>
     unpricedTierOf(

@@ -59,7 +59,6 @@ export function applyPreset<B extends Naming>(
   return used instanceof Promise ? used.then(merge) : merge(used)
 }
 
-/** The preset that a request names, and the model that results. */
 export interface UsedPreset {
   readonly model: string
   readonly content: PresetContent

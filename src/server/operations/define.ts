@@ -154,7 +154,6 @@ export interface OperationAccess {
   readonly header?: 'x-sluice-key'
   /** The key may also come as `x-api-key`, where `authorization` is missing. D2. */
   readonly takesAnthropicKey?: true
-  /** The operation answers 404 outside of the programme. */
   readonly isOfProgramme?: true
   /** The operation answers 403 on the operator's regional hostnames. */
   readonly refusesRegional?: true
@@ -266,7 +265,6 @@ export function defineOperation<const I extends InputShapes, B = BodyOf<I['body'
   return { ...defaultsOf(operation), ...operation }
 }
 
-/** The actor of a change, for the audit log. */
 export function changedBy({ key, requestId }: Pick<Call, 'key' | 'requestId'>): ChangedBy {
   return { actor: { kind: key.kind === 'scim' ? 'scim_token' : 'key', id: key.hash }, requestId }
 }

@@ -8,7 +8,6 @@ import type { Ports } from '../ports/ports.ts'
 import { modelNotAllowed, modelUnfit, modelUnknown } from './name-hints.ts'
 import { PRESET_USE_FAILURES } from './apply-preset.ts'
 
-/** What a call wants of its model. */
 export type Makes = 'embeddings' | 'texts'
 
 export type KnownModels = Pick<Ports['models'], 'resolve'> | WorkspaceModels
@@ -120,7 +119,6 @@ export function nextCallId(prefix: 'emb_' | 'gen_'): string {
   return prefix + time + digits.slice(drawn - RANDOM_DIGITS, drawn)
 }
 
-/** Failures of every operation that calls models, in addition to those of its body. */
 export const MODEL_CALL_FAILURES = [
   'body_invalid',
   ...PRESET_USE_FAILURES,
@@ -149,7 +147,6 @@ export const MODEL_CALL_FAILURES = [
   'client_gone',
 ] as const satisfies readonly FailureName[]
 
-/** Failures of every operation that pays for its calls of models, in addition to those of its body. */
 export const PAID_CALL_FAILURES = [
   ...MODEL_CALL_FAILURES,
   'credit_exhausted',

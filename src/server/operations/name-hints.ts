@@ -72,10 +72,8 @@ export function comparedNames(
   return names
 }
 
-/** Models that a message names as examples. */
 const EXAMPLES_MAX = 3
 
-/** What an operation makes, and the list of the models that make it. */
 const MAKES = {
   embeddings: { verb: 'Embeddings are', list: '/api/v1/embeddings/models' },
   videos: { verb: 'Videos are', list: '/api/v1/videos/models' },

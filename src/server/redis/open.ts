@@ -109,7 +109,6 @@ export class State {
     return this.#lastAnswerAt
   }
 
-  /** Records that Redis answered. */
   answered(): void {
     this.#lastAnswerAt = this.#now()
     this.#used(this.#lastAnswerAt)

@@ -34,7 +34,6 @@ if granted < want then retry = math.max(1, math.ceil((level + interval - toleran
 return { granted, math.max(0, free - granted), retry, math.ceil(level / 1000) }
 `)
 
-/** Microseconds in a minute. */
 const MINUTE_US = 60_000_000
 
 /** Lends from Redis. Requests of one microtask leave in one write. */

@@ -89,11 +89,9 @@ async function runAll(state: State, batch: readonly Waiting[]): Promise<readonly
 interface Settled {
   /** Calls whose script Redis did not know. */
   readonly unknown: readonly Waiting[]
-  /** The last error with which Redis refused a script. */
   readonly refusal: Error | null
 }
 
-/** Settles the calls that Redis answered. */
 function settle(batch: readonly Waiting[], answers: readonly Answer[]): Settled {
   let refusal: Error | null = null
   const unknown = batch.filter(({ resolve, reject }, i) => {

@@ -1,6 +1,5 @@
 import type { Log } from '../ports/observe.ts'
 
-/** A piece of housekeeping that is repeated. */
 export interface Chore {
   readonly name: string
   readonly everyMs: number

@@ -29,10 +29,8 @@ export interface PruneDeps {
   readonly isEnding: () => boolean
 }
 
-/** The rows that a run has removed. */
 export interface PruneReport {
   readonly rows: Readonly<Partial<Record<RetentionKind, number>>>
-  /** Kinds that failed in this run. */
   readonly failed: readonly RetentionKind[]
   /** False: the run broke off, by `isEnding` or because another process took the lease. */
   readonly isWhole: boolean

@@ -110,7 +110,6 @@ export async function sweep(
   return { report, failures }
 }
 
-/** One step of one sweep. */
 class Round {
   readonly deps: SweepDeps
   readonly report: SweepReport

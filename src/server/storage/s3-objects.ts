@@ -90,7 +90,6 @@ export function factsOf(
 }
 
 export interface KeyNames {
-  /** Failure for a missing key. */
   readonly missing: FailureName
   /** Failure when the key has another object than the opened one: damage when objects are never replaced. */
   readonly replaced: FailureName

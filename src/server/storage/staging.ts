@@ -118,7 +118,6 @@ function hasInodes({ files, ffree }: Inodes, uploads: number): boolean {
   return files === 0 || ffree - spare >= uploads
 }
 
-/** Removes the files of a process that is gone. A missing folder contains none. */
 export async function removeStagingOf(folder: string, owner: string): Promise<void> {
   const names = await readdir(folder).catch((cause: unknown) => {
     if (codeOf(cause) === 'ENOENT') return []

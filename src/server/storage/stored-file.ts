@@ -12,7 +12,6 @@ import { MIB } from '../../schemas/limits/limits.ts'
 /** Bytes of large pieces that all readers of a process hold together. Decision. */
 export const READ_AHEAD_BYTES_MAX = 32 * MIB
 
-/** An open file on this machine. */
 export function storedFile(handle: FileHandle, stats: BigIntStats, deps: ReaderDeps = {}): StoredObject {
   const { buffers = shared, now = () => performance.now() } = deps
   let isClosed = false
@@ -220,5 +219,4 @@ export class PieceBuffers {
   }
 }
 
-/** Buffers of all readers of this process. */
 const shared = new PieceBuffers()

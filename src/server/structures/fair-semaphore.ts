@@ -46,7 +46,6 @@ export class FairSemaphore {
   readonly #waitingMax: number
   readonly #waitingOfOneMax: number
   readonly #waitMs: number | null
-  /** Tenants with work that waits or runs. */
   readonly #tenants = new Map<string, Tenant>()
   /** Tenants with work that waits, in the order of their turns. */
   readonly #turns = new Map<string, Tenant>()

@@ -1,4 +1,3 @@
-/** A member of a swap list. */
 export interface Listed {
   /** The member's index in the list; -1 outside. Only the list writes it. */
   place: number

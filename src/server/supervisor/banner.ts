@@ -104,7 +104,6 @@ function keyRows({ inference, management, file }: BannerKeys, row: Row): readonl
 }
 
 interface Trial {
-  /** Options of curl. */
   readonly options: string
   /** Below the API's prefix. */
   readonly path: string

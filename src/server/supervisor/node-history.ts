@@ -18,7 +18,6 @@ export interface NodeHistoryOptions {
   readonly keep: RollUpOptions['keep']
 }
 
-/** What a node leaves to its next start. */
 interface Left {
   /** Goes on with the history: an hour that both starts wrote would else count twice. */
   readonly run: string
@@ -133,7 +132,6 @@ const MINUTE_S = 60
 interface RollUpOptions {
   /** UUID under which hours are written. */
   readonly run: string
-  /** All that is known of an hour. */
   readonly hour: (hourS: number) => Omit<HistoryHour, 'run'>
   /** Writes it. @returns whether it is written */
   readonly keep: (hour: HistoryHour) => Promise<boolean>

@@ -34,7 +34,6 @@ export interface PreparedFiles {
   readonly madeRootKey: string | null
 }
 
-/** Where the objects of files are. */
 export interface ObjectsPlace {
   readonly kind: 'bucket' | 'folder'
   /** For people. */
@@ -58,7 +57,6 @@ export interface Away {
   readonly cause: unknown
 }
 
-/** The result of a migration. */
 export type Migrated = { readonly isAway: false } | Away
 
 /** What Postgres reports for the metrics. */
@@ -81,7 +79,6 @@ export interface DiskFigures {
   readonly sizeBytes: number
 }
 
-/** Figures of the node's surroundings. */
 export interface NodeFigures {
   readonly disks: readonly DiskFigures[]
   /** Null: Postgres did not answer. */
@@ -107,7 +104,6 @@ export interface NodeStore {
   isUp(): Promise<boolean>
   /** Rejects when Postgres does not answer in time. */
   figures(): Promise<StoreFigures>
-  /** The installation that this node joins. */
   installation(): Promise<Installation>
   /** @returns false when another node joined since `seen` */
   join(seen: Installation['joins'], places: SharedPlaces): Promise<boolean>
@@ -120,7 +116,6 @@ export interface NodeStore {
   close(): Promise<void>
 }
 
-/** The supervisor's access to Redis. */
 export interface NodeRedis {
   /** @param waitMsMax milliseconds to wait for a Redis that is away; none when absent */
   isUp(waitMsMax?: number): Promise<boolean>
@@ -189,7 +184,6 @@ export interface NodeGauges {
   readonly figures: NodeFigures | null
 }
 
-/** The services that `main/serve.ts` gives to the supervisor, which imports no driver. */
 export interface NodeSetup {
   /** A log that holds its events until the node is ready. */
   readonly log: HeldLog

@@ -40,7 +40,6 @@ const EFFECTS: Readonly<Record<DependencyName, string>> = {
   redis: 'each front process applies an equal share of every rate limit; front processes poll for changes',
 }
 
-/** Watches the stores and reports the node's readiness. */
 export class ReadinessWatch {
   readonly #options: ReadinessOptions
   readonly #sinceMs: Record<DependencyName, number>

@@ -56,7 +56,6 @@ export interface ReloadOptions {
   check(generation: NodeGeneration): Promise<void>
   /** Reports that every child runs on this generation. */
   adopt(generation: NodeGeneration): void
-  /** Writes the state of the latest reload. */
   tell(record: ReloadRecord): void
 }
 

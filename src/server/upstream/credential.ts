@@ -10,7 +10,6 @@ export type CredentialHeader = (key: string) => readonly [string, string]
 
 export const bearer: CredentialHeader = (key) => ['authorization', `Bearer ${key}`]
 
-/** A key as the value of a header of this name. */
 export function keyIn(name: string): CredentialHeader {
   return name === 'authorization' ? bearer : (key) => [name, key]
 }

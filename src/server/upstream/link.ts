@@ -184,7 +184,6 @@ export class ProviderLink {
   }
 }
 
-/** The headers of every call of a kind. */
 interface UsualHeaders {
   /** Flat list of names and values. */
   readonly list: readonly string[]

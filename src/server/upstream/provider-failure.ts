@@ -63,7 +63,6 @@ function metadataOf(name: FailureName, { code, param }: Reason): FailureMetadata
   }
 }
 
-/** Words of providers' filters. */
 const FILTER_WORD = /^\w{1,64}$/
 
 /** The failure of a prompt that a provider's filter blocked, in an answer of its own. */

@@ -13,7 +13,6 @@ export interface ExtraHeaders {
 
 export const NO_EXTRA: ExtraHeaders = { sent: [], secrets: [] }
 
-/** The key and headers that the operator configured for a provider. */
 export interface OperatorAccess {
   /** Null when the provider needs none. */
   readonly key: string | null

@@ -17,7 +17,6 @@ export interface Reason {
   readonly retryAfterS: number | null
 }
 
-/** Characters of a reason. */
 const CHARS_MAX = 300
 /** Characters that are parsed for the reason; the rest would only block the event loop. */
 const READ_CHARS_MAX = 1_000

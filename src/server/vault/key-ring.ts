@@ -30,7 +30,6 @@ export function openKeyRing(options: KeyRingOptions): KeyRing {
 class Ring implements KeyRing {
   readonly #rootKeys: RootKeys
   readonly #rows: DataKeys
-  /** Unwrapped keys by workspace, purpose and id. */
   readonly #keys: LRUCache<string, Buffer>
   /** Ids of the current keys by workspace and purpose. */
   readonly #current: LRUCache<string, string>

@@ -45,7 +45,6 @@ export interface BrokenSecret {
 }
 
 export interface DataRotation {
-  /** Vaults that were looked at. */
   readonly vaults: number
   readonly newKeys: number
   readonly resealed: number

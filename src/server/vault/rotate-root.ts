@@ -21,7 +21,6 @@ export interface RootRotationDeps {
   readonly progress: (done: RootRotation) => void
 }
 
-/** A key that was left as it is. */
 export interface BrokenKey {
   readonly table: WrappedKeyTable
   readonly id: string

@@ -92,7 +92,6 @@ export class VaultKeys {
     return ok(copy)
   }
 
-  /** Clears all cached keys. */
   close(): void {
     this.#open.clear()
   }

@@ -44,7 +44,6 @@ export class ByteFeed {
   at = 0
   limit = 0
   isClosed = false
-  /** The current chunk. */
   #chunk: Uint8Array = EMPTY
   /** Bytes of the chunk that are in the view or skipped. */
   #chunkAt = 0

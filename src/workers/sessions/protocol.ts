@@ -52,7 +52,6 @@ export type ToThread =
    */
   | { readonly kind: 'more'; readonly bytes: number; readonly spare: ArrayBuffer | null }
 
-/** Messages from the thread. */
 export type FromThread =
   /** The first message of every session. */
   | { readonly kind: 'begun'; readonly threadId: number }
@@ -95,7 +94,6 @@ export interface ThreadSession {
   release(): void
 }
 
-/** Sends messages from a session to its main side. */
 export interface SessionOutput {
   post(message: FromThread, moved?: ArrayBuffer): void
   /** Sends the message after all resources are released, and ends the session. */

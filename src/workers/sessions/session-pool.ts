@@ -32,7 +32,6 @@ const PINGS_MAX = 5
 /** Checks during which a session may wait for a thread. */
 const LOOKS_MAX = 2 * PINGS_MAX
 
-/** The main side of a session. */
 export interface Session {
   post(message: ToThread, moved?: ArrayBuffer): void
   /** Harmless twice and after the end. */
@@ -60,11 +59,8 @@ export interface SessionCallbacks {
 
 export interface SessionLoad {
   readonly threads: number
-  /** Intakes in progress. */
   readonly intakes: number
-  /** Unsealings in progress. */
   readonly unsealings: number
-  /** Sessions in progress whose thread has not begun yet. */
   readonly waiting: number
   /** Seconds that sessions waited for their thread to begin, since the start. */
   readonly waitS: number

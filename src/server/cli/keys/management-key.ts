@@ -23,7 +23,6 @@ export function inferenceKey(dataDir: string, keyFile: string | undefined): Secr
   return keyOf(INFERENCE, dataDir, keyFile)
 }
 
-/** Where a kind of key is looked for. */
 interface Sought {
   readonly kind: string
   readonly variable: Parameters<typeof secretGiven>[0]

@@ -14,7 +14,6 @@ import type { Endpoint, ResolvedModel } from '../../ports/models/models.ts'
 import { table } from '../parts/verb.ts'
 import { askedAt } from '../../inference/charge.ts'
 
-/** A call whose prices are shown. */
 export interface PriceCase {
   readonly promptTokens: number
   readonly at: Date

@@ -84,7 +84,6 @@ function unboundedText(ids: readonly string[]): string {
   )
 }
 
-/** Names of the variables of provider keys that the catalogue uses and that are not set, or count as such. */
 export function unsetKeys(
   { providers }: ModelCatalogue,
   providerKeys: Generation['providerKeys'],

@@ -28,7 +28,6 @@ export const BACKUP_ROOT_KEYS = 'root-keys'
 const PATH =
   /^(tables\/[a-z_][a-z0-9_]*\.copy|objects\/[A-Za-z0-9_-]{1,2}\/[A-Za-z0-9_-]{1,128}|containers\/[0-9]+|containers\.jsonl|root-keys)$/
 
-/** The manifest of a backup. */
 export const Manifest = Type.Object({
   format: Type.Literal('sluice-backup-1'),
   /** Version of the program that wrote the backup. */

@@ -57,7 +57,6 @@ export interface BackedUpContainers {
   readonly torn: number
 }
 
-/** Writes the files of every container. */
 export async function backUpContainers(
   { containers }: Storage,
   to: BackupWriter,

@@ -95,7 +95,6 @@ export function remedyOf({ name, list, among = [] }: Lookup): string {
   return `${shown(name)} was not found.${hintOf(nearest(name, among))} Run \`sluice ${list}\` to list valid values.`
 }
 
-/** Parses `--name`. */
 export function nameOf(text: string): string {
   const name = text.trim()
   if (name === '' || [...name].length > NAME_CHARS_MAX)

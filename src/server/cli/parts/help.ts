@@ -121,7 +121,6 @@ const HEADING_OF = new Map(
 
 const ORDER = [...HEADING_OF.keys()]
 
-/** Sorts verbs as the help lists them. */
 function inOrder<T extends { name(): string }>(verbs: readonly T[]): T[] {
   return verbs.toSorted((one, other) => ORDER.indexOf(one.name()) - ORDER.indexOf(other.name()))
 }

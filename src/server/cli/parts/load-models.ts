@@ -21,7 +21,6 @@ export function linesOf(problems: readonly CatalogueProblem[]): string {
 
 type CatalogueConfig = Pick<Config, 'catalogFile' | 'dataDir'>
 
-/** The catalogue file of a verb. */
 export interface CatalogueChoice {
   readonly file: string | null
   /** Set where the running node uses another file than the one that the shell names. */

@@ -9,7 +9,6 @@ import { connectionReason, messageIn, parsedJson } from '../../supervisor/admin-
 import { callHttp, type HttpCallAnswer } from '../../supervisor/admin-port/http-call.ts'
 import { CliFailure } from './verb.ts'
 
-/** Options of verbs that call a node. */
 export interface NodeOptions {
   readonly url?: URL
   readonly keyFile?: string

@@ -21,7 +21,6 @@ import { CliFailure, loadGeneration } from './verb.ts'
 /** Seconds for a connection of a verb, longer than those of a node: nothing tries again for it. Decision. */
 export const VERB_CONNECT_S_MAX = 10
 
-/** The addresses of the stores of this installation. */
 export interface StoreAddresses {
   readonly databaseUrl: Secret
   /** Null when no node with a Redis runs here: then no front listens for hints either. */

@@ -7,7 +7,6 @@ import { escapeControls, escapeControlsInJson, escapeControlsInLines } from './t
 /** A verb's failure in words for a person: no stack. Exit code 1. */
 export class CliFailure extends Error {}
 
-/** Adds a verb that takes `--json`. */
 export function addVerb(parent: Command, name: string, description: string): Command {
   const verb = parent.command(name).description(description).option('--json', 'print JSON')
   const parse = verb.parseOptions.bind(verb)
@@ -94,7 +93,6 @@ export function countOf(text: string): number {
   return Number(text)
 }
 
-/** Parses an option with a time. */
 export function timeOf(text: string): Date {
   const time = new Date(text)
   if (Number.isNaN(time.getTime()))

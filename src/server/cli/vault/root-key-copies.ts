@@ -11,7 +11,6 @@ import { addVerb, CliFailure, loadGeneration, print } from '../parts/verb.ts'
 
 const STANDARD_INPUT = 0
 
-/** `vault confirm-root`. */
 export function addConfirmRootVerb(group: Command): void {
   addVerb(group, 'confirm-root', 'check a backup of the root keys and record that they are backed up')
     .argument('<copy>', 'copy of the root key file, folder of `sluice backup`, or - for standard input')

@@ -115,7 +115,6 @@ function checkedSecret(where: string, text: string): string {
 const PORT = /^\d{1,5}$/
 const PORT_MAX = 65_535
 
-/** Parses the receiver. */
 function receiverOf(text: string): URL {
   if (PORT.test(text) && Number(text) > 0 && Number(text) <= PORT_MAX)
     return new URL(`http://127.0.0.1:${text}/`)

@@ -146,7 +146,6 @@ function wireOf(workspace: Workspace) {
   return { ...workspaceAnswer(workspace), organization_id: workspace.organizationId }
 }
 
-/** All facts of a workspace, a line for each. */
 function textOf(workspace: Workspace): string {
   return table(
     Object.entries(wireOf(workspace)).map(([name, value]) => [

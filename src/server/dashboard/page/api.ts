@@ -12,7 +12,6 @@ const ENDED = 'session_ended'
 /** Codes of other refusals after which the key can do nothing here any more. */
 const KEY_GONE: readonly string[] = ['key_disabled', 'operator_only']
 
-/** An error answer, in words for the person at the page. */
 export class ApiError extends Error {
   readonly status: number
   /** Code of the failure catalogue; `unreachable` when no answer came. */

@@ -25,7 +25,6 @@ export interface LiveState {
   readonly problem: string | null
 }
 
-/** The node's live view, one stream for all of the page. */
 export interface LiveFeed {
   readonly state: LiveState
   subscribe(listener: (state: LiveState) => void): () => void

@@ -12,7 +12,6 @@ import { useAction } from './parts/dialog.tsx'
 import { Form, TextField } from './parts/fields.tsx'
 import { Awaited } from './parts/loaded.tsx'
 
-/** What a sign-out says that the node did not confirm. */
 const STILL_OPEN =
   'The session may still be active on the node. It ends after 15 minutes of inactivity or when you sign in here again.'
 

@@ -3,7 +3,6 @@ import { useEffect } from 'preact/hooks'
 import type { Api } from './api.ts'
 import type { LiveFeed } from './live.ts'
 
-/** Answer of `GET /admin/session`. */
 export interface Session {
   readonly organization: { readonly id: string; readonly name: string }
   readonly key: { readonly hash: string; readonly name: string; readonly label: string }

@@ -12,7 +12,6 @@ import {
 import { ResponseReader, type ResponseSink } from './response-reader.ts'
 import { JOINED_BODY_BYTES_MAX, PIECE_BYTES } from '../request-body.ts'
 
-/** The pool of a connection. */
 export interface ConnectionHome {
   /** The exchange is over, and the connection may serve another one: `freed` follows. */
   rested(connection: Connection): void

@@ -26,7 +26,6 @@ const STATUS_AT = VERSION.length + 2
 /** Digits of a length: all such numbers are exact. */
 const LENGTH_DIGITS_MAX = 15
 
-/** Takes the lines of a head as they are found. */
 export interface HeadLines {
   onStatus(status: number, isHttp10: boolean): void
   /**

@@ -11,7 +11,6 @@ export interface BodySink {
   fail(failure: Failure): void
 }
 
-/** A body as its reader sees it. */
 export interface BodySource {
   /** Starts the flow; once. */
   flow(sink: BodySink): void

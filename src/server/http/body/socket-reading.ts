@@ -134,7 +134,6 @@ export class SocketReading {
   }
 }
 
-/** Who waits for the end of a read. */
 interface EndOfRead {
   /** Must not throw. */
   readEnded(): void

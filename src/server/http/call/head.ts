@@ -32,7 +32,6 @@ export class RequestHead {
   /** As sent, with its port. */
   host = ''
   authorization = ''
-  /** A key in the header of Anthropic's clients. */
   anthropicKey = ''
   /** A key in a header of its own, which leaves `authorization` to another server. */
   sluiceKey = ''

@@ -10,7 +10,6 @@ import type { ExchangeHost } from '../exchange-deps.ts'
 import type { RouteTable } from './route-table.ts'
 import type { Site } from '../reference/site.ts'
 
-/** The dependencies of the calls of one front. */
 export interface PipelineDeps {
   readonly table: RouteTable
   readonly access: Pick<Access, 'authenticate' | 'checkKey'>

@@ -209,7 +209,6 @@ function findBelow(root: Node, method: string, path: string): ReturnType<typeof 
   return pick([...walk(root, segmentsOf(withoutSlash(path)).map(decodedSegment))], method)
 }
 
-/** Removes one slash at the end. */
 function withoutSlash(path: string): string {
   return path.replace(/(?<=.)\/$/, '')
 }

@@ -24,7 +24,6 @@ addCopying()
 addSearch()
 addTheme()
 
-/** Gives each block a button that copies its text. */
 function addCopying(): void {
   for (const block of document.querySelectorAll('pre')) {
     const button = element('button', { type: 'button', class: 'copy' }, 'Copy')

@@ -11,7 +11,6 @@ for (const place of document.querySelectorAll<HTMLDetailsElement>('details.try')
   )
 }
 
-/** Characters of an answer that are shown. */
 const SHOWN_CHARS_MAX = 100_000
 /** Types of answers that are texts. */
 const TEXT = /^(?:text\/|application\/(?:[\w.-]+\+)?json)/

@@ -115,7 +115,6 @@ function percented(character: string): string {
     .join('')
 }
 
-/** The part of a content that a request gets. */
 type Selection =
   | { readonly kind: 'whole' }
   /** Bytes from `from` up to, but without, `to`. */

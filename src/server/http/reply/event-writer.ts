@@ -242,7 +242,6 @@ const EVENTS_TYPE = 'text/event-stream'
 /** Proxies neither store the events nor wait for more of them. */
 const UNBUFFERED = ['cache-control', 'no-cache, no-transform', 'x-accel-buffering', 'no'] as const
 
-/** The head of a streamed reply. */
 export function replyOfEvents(headers: Readonly<Record<string, string>>, facts: ReplyFacts): Reply {
   const list = headersOf(EVENTS_TYPE, facts)
   list.push(...UNBUFFERED)

@@ -17,7 +17,6 @@ import type { RequestHead } from '../call/head.ts'
 import type { Reply } from './reply-body.ts'
 import { Desk } from './reply-body.ts'
 
-/** The facts in every reply apart from its outcome. */
 export interface ReplyFacts {
   readonly requestId: string
   /** `performance.now()` milliseconds. */

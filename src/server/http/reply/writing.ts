@@ -2,7 +2,6 @@ import type { Failure } from '../../../schemas/failures.ts'
 import type { Timers } from '../timers.ts'
 import type { WireResponse } from './wire.ts'
 
-/** Writes an answer in several steps. */
 export interface ReplyWriter {
   /** Bytes of the body that the library has taken. */
   readonly writtenBytes: number
@@ -10,7 +9,6 @@ export interface ReplyWriter {
   stop(): void
 }
 
-/** What the exchange lends to the writer of its answer. */
 export interface Writing {
   readonly res: WireResponse
   readonly timers: Pick<Timers, 'start'>

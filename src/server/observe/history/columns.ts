@@ -49,7 +49,6 @@ export class ColumnsByName extends Map<string, Float64Array> {
   }
 }
 
-/** Columns by dimension and name. */
 export type ColumnsByDimension = Readonly<Record<HistoryDimension, ColumnsByName>>
 
 export function noColumns(): ColumnsByDimension {
@@ -61,7 +60,6 @@ export function noColumns(): ColumnsByDimension {
   }
 }
 
-/** Adds to one column. */
 export function bump(columns: Float64Array, at: number, by = 1): void {
   columns[at] = (columns[at] ?? 0) + by
 }
@@ -69,7 +67,6 @@ export function bump(columns: Float64Array, at: number, by = 1): void {
 /** Lowest status of a refused call. */
 const REFUSED_FROM = 400
 
-/** Lowest status of a failed call. */
 const FAILED_FROM = 500
 
 /** Names after the first HISTORY_FRONT_LABELS_MAX of a second; the metrics of models use the same name. */

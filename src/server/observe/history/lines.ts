@@ -21,7 +21,6 @@ export interface NamedCells {
   readonly cells: Float64Array
 }
 
-/** Number of points of a request. */
 export function pointsOf({ sinceS, untilS, grainS }: HistoryInput): number {
   return (untilS - sinceS) / grainS
 }

@@ -3,14 +3,12 @@ import { deflateRawSync, inflateRawSync } from 'node:zlib'
 import type { HistoryDimension, HistoryEvent } from '../../../schemas/operator/history.ts'
 import type { SavedSeries } from './series.ts'
 
-/** A name with a series of its own. */
 export interface SavedName {
   readonly name: string
   readonly weight: number
   readonly series: SavedSeries
 }
 
-/** The whole of a history, as plain data. */
 export interface SavedHistory {
   readonly startedS: number
   readonly events: readonly HistoryEvent[]

@@ -40,7 +40,6 @@ export const SERIES_LAYOUT = JSON.stringify([
 /** Bytes of one series. */
 export const SERIES_BYTES = [SECONDS, TENS, MINUTES].reduce((sum, shape) => sum + bytesOf(shape), 0)
 
-/** The rings of a series. */
 export type SavedSeries = readonly SavedRing[]
 
 /**
@@ -97,7 +96,6 @@ interface RingShape {
   readonly to: number
 }
 
-/** A ring as plain data. */
 interface SavedRing {
   readonly newest: number
   readonly cells: Float32Array

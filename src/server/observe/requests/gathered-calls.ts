@@ -35,7 +35,6 @@ export class GatheredCalls {
   readonly #figures = new Float64Array(REQUESTS_GATHERED_MAX * FIGURES)
   readonly #requestIds: string[] = []
   readonly #numbers = new Map<string, number>()
-  /** The last text of each figure, and its number. */
   readonly #lastTexts = new Array<string | undefined>(FIGURES).fill(undefined)
   readonly #lastNumbers: number[] = new Array<number>(FIGURES).fill(0)
   readonly #failed: string[] = []

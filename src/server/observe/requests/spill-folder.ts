@@ -29,7 +29,6 @@ const DRAFT_MS_MAX = 60_000
 const MODE = 0o600
 const FOLDER_MODE = 0o700
 
-/** The folder of the spill in a data directory. */
 export function spillFolder(dataDir: string): string {
   return join(dataDir, FOLDER)
 }
@@ -164,7 +163,6 @@ class WaitingFiles {
   }
 }
 
-/** The calls of a batch, and of files that it joins, by organization. */
 function callsOf(batch: RequestBatch, joined: readonly WaitingFile[] = []): CallCounts {
   const calls = new Map<string, number>()
   const add = (organization: string, more: number): unknown =>

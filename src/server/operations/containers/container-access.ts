@@ -6,7 +6,6 @@ import type { ContainerRef } from '../../ports/files/storage.ts'
 import type { ContainerPath } from '../../ports/files/transfer.ts'
 import { ownWorkspaceOf } from '../define.ts'
 
-/** Failures of every read of a container. */
 export const CONTAINER_FAILURES = [
   'storage_unavailable',
   'containers_unsupported',

@@ -12,7 +12,6 @@ export class BodyFlow {
   readonly stream: Readable
   /** The client's failure that ended the body early; null otherwise. */
   failure: Failure | null = null
-  /** True when the last byte has arrived. */
   isWhole = false
   /** `performance.now()` of the last transferred byte. */
   movedAt = performance.now()

@@ -240,7 +240,6 @@ async function releaseSecrets(
 const JSON_TYPE = /^application\/(?:[\w.!#$&^-]+\+)?json(?:\s*;|$)/i
 const FORM_TYPE = /^application\/x-www-form-urlencoded(?:\s*;|$)/i
 
-/** A body with places for secrets. */
 interface BodyTemplate {
   readonly template: Template
   readonly place: Place
@@ -293,7 +292,6 @@ function valueOf(headers: readonly string[], name: string): string {
 /** Characters of an encoded form below which it would match unrelated text. */
 const FORM_CHARS_MIN = 8
 
-/** Redacts the values of secrets in a destination's response. */
 interface Redaction {
   /** @param text one byte in each character @returns the text with `[redacted:name]` in place of values */
   of(text: string): string

@@ -4,7 +4,6 @@ import type { Call, Success } from '../define.ts'
 import type { EndpointRef, PrivateEndpoint } from '../../ports/endpoints/private-endpoints.ts'
 import type { Ports } from '../../ports/ports.ts'
 
-/** Failures of every operation that names an endpoint. */
 export const ENDPOINT_FAILURES = [
   'endpoint_unknown',
   'store_unavailable',

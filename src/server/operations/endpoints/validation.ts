@@ -36,7 +36,6 @@ export interface ValidationInput {
   readonly call: { readonly signal: AbortSignal }
 }
 
-/** What a validation says of an endpoint. */
 export type ExaminedEndpoint = Validation & ProbeResult
 
 type ProbingPorts = Pick<Ports, 'privateEndpoints' | 'endpointProber'>

@@ -34,7 +34,6 @@ export const ANSWER_HEADERS = {
 
 /** What the operation of a dialect adds to `answerText`. */
 export interface TextOperation extends TextForm {
-  /** Id of the operation. */
   readonly operation: string
   /** Headers of the caller that go to the provider: a flat list of names and values; absent: none. D4. */
   passed?(call: Pick<Call, 'headers'>): Outcome<readonly string[]>

@@ -38,7 +38,6 @@ export const INLINE_FILE_FAILURES = [
   'media_unavailable',
 ] as const satisfies readonly FailureName[]
 
-/** A request, with the files that it names. */
 export interface TextWithFiles {
   /** Its size counts the files. */
   readonly body: CompleteText

@@ -5,7 +5,6 @@ import type { Span } from '../../ports/money/money.ts'
 import type { Call, Success } from '../define.ts'
 import { usdOfNano } from '../../../schemas/money/costs.ts'
 
-/** Failures of every operation of budgets. */
 export const BUDGET_FAILURES = [
   'workspace_unknown',
   'store_unavailable',

@@ -12,7 +12,6 @@ import type {
 import type { PageInput } from '../../ports/workspaces/workspaces.ts'
 import { actorOf, ownWorkspaceOf, type Call, type Success } from '../define.ts'
 
-/** Failures of every operation of presets. */
 export const PRESET_FAILURES = [
   'workspace_unknown',
   'workspace_forbidden',
@@ -108,7 +107,6 @@ export function presetVersionOf(version: PresetVersion): PresetVersionShape {
   }
 }
 
-/** The `{data}` of operations that reply with one preset. */
 export function presetAnswer(preset: Preset, headers: Readonly<Record<string, string>> = {}): Success {
   const value: WholePreset = {
     ...presetShapeOf(preset),

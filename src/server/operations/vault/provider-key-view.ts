@@ -19,13 +19,11 @@ import type { SecretMetadata, VaultScope } from '../../ports/vault/vault.ts'
 import type { Workspace } from '../../ports/workspaces/workspaces.ts'
 import type { KeyRecord } from '../../ports/keys/keys.ts'
 
-/** Failures of the operations that name a key. */
 export const PROVIDER_KEY_FAILURES = [
   'provider_key_unknown',
   'store_unavailable',
 ] as const satisfies readonly FailureName[]
 
-/** Failures of the operations that change a vault. */
 export const PROVIDER_KEY_WRITE_FAILURES = [
   'programme_closed',
   'vault_writes_disabled',
@@ -47,7 +45,6 @@ export interface KeyTaker {
   readonly isOnlyOwn: boolean
 }
 
-/** Providers of the catalogue by slug. */
 export function keyTakers({ providers }: Pick<ModelCatalogue, 'providers'>): readonly KeyTaker[] {
   const takers = providers.flatMap(({ slug, protocol, baseUrl }) => {
     const host = providerKeyHost(baseUrl)

@@ -55,7 +55,6 @@ export function pageOf({ limit, offset }: SecretPageQuery): SecretPageInput {
 /** Statuses of B2.4. */
 export const VAULT_STATUSES = [400, 403, 404, 408, 429, 500, 502, 503, 504] as const
 
-/** Failures of reading rows of a vault. */
 export const VAULT_FAILURES = [
   'store_unavailable',
   'deadline_exceeded',
@@ -63,7 +62,6 @@ export const VAULT_FAILURES = [
   'draining',
 ] as const satisfies readonly FailureName[]
 
-/** Failures that sealing adds. */
 export const SEALING_FAILURES = [
   'data_key_unavailable',
   'busy',
@@ -71,5 +69,4 @@ export const SEALING_FAILURES = [
   'internal',
 ] as const satisfies readonly FailureName[]
 
-/** Id of the intern in the examples. */
 export const EXAMPLE_INTERN = '0190a1b2-c3d4-7e5f-8a6b-7c8d9e0f1a2b'

@@ -10,7 +10,6 @@ import type { VideoClips, VideoWork } from '../../ports/videos/video-work.ts'
 import type { VideoViews } from '../../ports/videos/videos.ts'
 import type { HeldJob } from './held-job.ts'
 
-/** Clock and timers of the engine. */
 export interface VideoClock {
   /** Monotonic milliseconds. */
   readonly now: () => number

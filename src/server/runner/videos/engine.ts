@@ -20,7 +20,6 @@ import { fail } from './finish.ts'
 export interface VideoEngine {
   /** To be called when Redis is back, since it may have lost the views. */
   refreshViews(): void
-  /** Jobs that are held now, by state. */
   readonly held: Readonly<Record<HeldVideoState, number>>
   /**
    * Begins no more steps, lets the steps under way end, and releases the other jobs at once. Resolves after

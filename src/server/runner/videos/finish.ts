@@ -5,7 +5,6 @@ import { backoffMs, GONE, pause, type EngineDeps, type Next } from './engine-dep
 import { stopMaking } from './doubts.ts'
 import type { HeldJob } from './held-job.ts'
 
-/** Ends a job in its row, and publishes the end. */
 export async function finish(deps: EngineDeps, job: HeldJob, end: VideoEnd): Promise<Next> {
   const { work, clock, log, meters } = deps
   let isUnsure = false

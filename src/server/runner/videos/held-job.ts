@@ -89,7 +89,6 @@ export class HeldJob {
     this.#leaseEndsAt = Math.min(this.#leaseEndsAt, requestedAt + leaseMs)
   }
 
-  /** Counts a poll of the provider. */
   countPoll(): void {
     this.claim = { ...this.claim, polls: this.claim.polls + 1 }
   }

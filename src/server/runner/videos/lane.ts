@@ -13,7 +13,6 @@ import { keep } from './keep.ts'
 import { poll } from './poll.ts'
 import { adopt, CRASHED, submit, takeBack, unknown } from './submit.ts'
 
-/** The kinds of steps that need a place. */
 type Kind = 'submit' | 'poll' | 'store'
 
 /** Share of a provider's calls that polls or submissions alone may take, so that neither delays the other. */
@@ -84,7 +83,6 @@ export class Lane {
     this.#run(job, null, expired(this.#options.deps, job))
   }
 
-  /** Starts the steps that are due and have a place. */
   pump(): void {
     // A step that ends at once calls `pump` again.
     if (this.#isPumping || this.#isClosed) return

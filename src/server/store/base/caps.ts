@@ -12,7 +12,6 @@ const LOCK_CLASS = 7_305_849
 export interface Newcomers {
   readonly organizationId: string
   readonly what: Capped
-  /** Number of objects to be made. */
   readonly more?: number
 }
 
@@ -41,7 +40,6 @@ export async function holdRoom(
   })
 }
 
-/** Caps of organizations, for operators who read and set them. */
 export function openCaps(store: Store): OrganizationCaps {
   return {
     read: (organizationId) =>

@@ -11,14 +11,12 @@ import { keepOffLostConnections, type Note } from './lost-connections.ts'
 export type Sql = postgres.Sql
 /** A client inside of `sql.begin`. */
 export type Transaction = postgres.TransactionSql
-/** A value for a column of JSON. */
 export type JsonColumn = ReturnType<Transaction['json']>
 /** A client that runs statements: a pool or a transaction. */
 export type Queryable = Sql | Transaction
 
 export interface StoreOptions {
   readonly url: string
-  /** The most connections. */
   readonly poolMax: number
   /** Name of the connections in `pg_stat_activity`. */
   readonly applicationName: string

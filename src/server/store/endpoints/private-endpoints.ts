@@ -41,7 +41,6 @@ export interface PrivateEndpointDeps {
   readonly hints: Pick<Hints, 'publish'>
 }
 
-/** Private endpoints of organizations. */
 export function openPrivateEndpoints(deps: PrivateEndpointDeps): PrivateEndpoints {
   return new EndpointStore(deps)
 }

@@ -11,7 +11,6 @@ import type { WriteLane } from '../base/write-lane.ts'
 import { claimStale } from './stale-uploads.ts'
 import { reach, violatedUnique } from '../base/translate.ts'
 
-/** The result of one try to begin an upload. */
 export type Tried =
   | { readonly kind: 'new'; readonly id: string; readonly reservedBytes: number }
   | { readonly kind: 'replay'; readonly file: FileRecord }

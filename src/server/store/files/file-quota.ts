@@ -95,7 +95,6 @@ export async function release(sql: Queryable, held: Held): Promise<boolean> {
   return count === 1
 }
 
-/** Gives back the size of a file. */
 export async function giveBack(sql: Queryable, workspaceId: string, sizeBytes: number): Promise<void> {
   await sql`UPDATE workspace_storage SET used_bytes = used_bytes - ${sizeBytes} WHERE workspace_id = ${workspaceId}`
 }
@@ -116,7 +115,6 @@ export async function usageOf(
   }
 }
 
-/** Counts of abandoned files. */
 export interface Abandoned {
   readonly count: number
   /** Bytes of the abandoned files that were stored. */

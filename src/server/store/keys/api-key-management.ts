@@ -36,7 +36,6 @@ export interface ApiKeyDeps {
   readonly rateLimitRpm: number | null
 }
 
-/** API keys as rows of the store. */
 export function openApiKeys({ store, publish, rateLimitRpm }: ApiKeyDeps): ApiKeys {
   const change = async <T>(
     work: (tx: Transaction) => Promise<Outcome<KeyResult<T>>>,

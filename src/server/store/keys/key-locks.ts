@@ -4,7 +4,6 @@ import { lockAccounts } from '../money/accounts.ts'
 import { findKey, findKeyRow } from './key-rows.ts'
 import type { Transaction } from '../base/open.ts'
 
-/** The result of a change, and the invalidations for the fronts. */
 export interface KeyResult<T> {
   readonly value: T
   readonly changes: readonly Invalidation[]

@@ -66,7 +66,6 @@ export async function findKeyRow(
   return row ?? null
 }
 
-/** The key with its usage. */
 export async function findKey(sql: Queryable, ref: KeyRef): Promise<ManagedKey | null> {
   const row = await findKeyRow(sql, ref)
   const [key] = row === null ? [] : await managedKeysOf(sql, [row])

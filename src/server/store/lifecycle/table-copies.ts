@@ -133,7 +133,6 @@ export async function setSequences(tx: Transaction, sequences: readonly CopiedSe
     await tx`SELECT setval(${safe(name)}::regclass, ${value}::bigint, ${isCalled})`
 }
 
-/** Whether a database has no tables at all. */
 export async function isEmptyDatabase(sql: Queryable): Promise<boolean> {
   const [row] =
     await sql`SELECT FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p', 'v', 'm', 'S') LIMIT 1`

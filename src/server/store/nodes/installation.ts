@@ -35,7 +35,6 @@ export async function joinInstallation(
   return count === 1
 }
 
-/** Records that a backup is complete. */
 export async function noteBackupEnd(sql: Queryable): Promise<void> {
   await sql`UPDATE installation SET backed_up_at = clock_timestamp()`
 }

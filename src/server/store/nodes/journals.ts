@@ -1,7 +1,6 @@
 import { FRONT_LIVE_MS } from '../../../schemas/limits/limits.ts'
 import type { Queryable } from '../base/open.ts'
 
-/** The state of a journal in Postgres. */
 export interface JournalState {
   readonly isOpen: boolean
   /** Offset up to which the journal is applied. */
@@ -15,7 +14,6 @@ export async function journalState(sql: Queryable, id: string): Promise<JournalS
   return row === undefined ? null : { isOpen: row.is_open, applied: Number(row.applied) }
 }
 
-/** A journal that is not closed. */
 export interface OpenJournal {
   readonly id: string
   readonly node: string

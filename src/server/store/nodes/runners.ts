@@ -22,7 +22,6 @@ export interface RunnerHeartbeat {
 /** Milliseconds that one heartbeat may take. */
 const BEAT_MS_MAX = 2_000
 
-/** Makes this process known as a live runner, and counts the other runners. */
 export function startRunnerHeartbeat({
   runnerId,
   store,

@@ -84,7 +84,6 @@ export interface JobRow {
   readonly delivery_state: DeliveryState | null
 }
 
-/** Columns of `jobTables`. */
 export function jobColumns(sql: Queryable): Fragment {
   return sql`
     j.id, j.workspace_id, w.slug AS workspace_slug, j.model, j.provider, j.state, j.submissions, j.polls, j.created_at, j.ended_at, j.error,

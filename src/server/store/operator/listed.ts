@@ -6,7 +6,6 @@ import type { Queryable, Store, Transaction } from '../base/open.ts'
 import { reach } from '../base/translate.ts'
 import { workspaceIdOf } from '../base/find-workspace.ts'
 
-/** The parts of the query of an operator's list. */
 export interface Listing {
   readonly table: 'video_jobs' | 'webhook_deliveries'
   /**
@@ -38,7 +37,6 @@ export function readPage<T>(
   return store.sql.begin<Outcome<T>>('ISOLATION LEVEL REPEATABLE READ READ ONLY', read)
 }
 
-/** The common input of lists, without their own filters. */
 export interface ListInput extends PageInput {
   readonly organizationId: string
   readonly workspace?: string

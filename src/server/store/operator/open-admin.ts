@@ -15,7 +15,6 @@ export interface AdminOptions {
   readonly wake: VideoViews['wake']
   /** UUID or name of the organization that operates the installation; null = the oldest. */
   readonly operatorOrganization: string | null
-  /** Version of this Sluice. */
   readonly version: string
 }
 

@@ -42,7 +42,6 @@ export interface PresetConfigsDeps {
   readonly cachedMax?: number
 }
 
-/** The preset that a call uses, and the id of its invalidations. */
 interface Wanted extends PresetUse {
   readonly workspaceId: string
   readonly id: string

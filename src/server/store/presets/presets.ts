@@ -256,7 +256,6 @@ async function load(sql: Queryable, ref: PresetRef, version: number | null): Pro
   return { head: { id, isArchived: status === 'archived', designated, latest }, content: contentOf(row) }
 }
 
-/** The JSON of a `PresetContent`. */
 function contentOf({ config, system_prompt: systemPrompt, source }: LoadRow): string | null {
   return config === null
     ? null

@@ -50,7 +50,6 @@ interface Head {
   readonly reasons?: readonly Reason[]
 }
 
-/** Packs some calls of a batch. */
 export function packCalls(
   batch: RequestBatch,
   { prefix, places, idNumbers }: Omit<Segment, 'organization'>,

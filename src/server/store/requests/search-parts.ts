@@ -12,7 +12,6 @@ export interface Search {
   readonly toUs: number | null
 }
 
-/** What a search has found in a part of the log. */
 export interface Found {
   /** One more than a page has, at most. */
   readonly rows: readonly LoggedRequest[]

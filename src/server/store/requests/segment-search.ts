@@ -100,7 +100,6 @@ function matchesOf(calls: PackedCalls, batch: string, search: Search): readonly 
 }
 
 interface Match extends RequestPlace {
-  /** Place of the call in its segment. */
   readonly nth: number
 }
 

@@ -12,11 +12,9 @@ export const JOB_OPERATION = 'video.create'
 export interface Segment {
   /** Its number among the texts of the batch; 0: calls without a valid key. */
   readonly organization: number
-  /** The prefix of their request ids. */
   readonly prefix: string
   /** Places of the calls in the batch, ascending. */
   readonly places: readonly number[]
-  /** The numbers of their request ids. */
   readonly idNumbers: readonly number[]
 }
 
@@ -88,7 +86,6 @@ export interface SegmentBounds {
   readonly lastMs: number
   readonly idFirst: number
   readonly idLast: number
-  /** Calls that failed. */
   readonly failures: number
 }
 

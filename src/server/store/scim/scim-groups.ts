@@ -19,7 +19,6 @@ import { StoredResources, type Details, type ResourceTable } from './scim-resour
  */
 export const SCIM_AUDITED_MEMBERS_MAX = 50
 
-/** Groups of organizations, as identity providers see them. */
 export function openScimGroups(store: Store): ScimGroups {
   return new StoredResources(store, GROUPS)
 }

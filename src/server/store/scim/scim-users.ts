@@ -15,7 +15,6 @@ import { StoredResources, type Details, type ResourceTable } from './scim-resour
  */
 export const SCIM_AUDITED_NAMES_MAX = 50
 
-/** Users of organizations, as identity providers see them. */
 export function openScimUsers(store: Store): ScimUsers {
   return new StoredResources(store, USERS)
 }

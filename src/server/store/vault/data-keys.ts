@@ -3,7 +3,6 @@ import type { DataKeyPurpose, DataKeys, WrappedDataKey } from '../../ports/vault
 import type { Queryable, Store } from '../base/open.ts'
 import { reach } from '../base/translate.ts'
 
-/** Wrapped data keys of workspaces. */
 export function openDataKeys(store: Store): DataKeys {
   return {
     current: (workspaceId, purpose) =>

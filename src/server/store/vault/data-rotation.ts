@@ -36,7 +36,6 @@ export function openDataRotation(store: Store): DataRotationRows {
 
 /** Sealing keys of all vaults, and how many secrets old keys still seal. */
 interface SealingKeyUse {
-  /** Vaults that have keys. */
   readonly vaults: number
   readonly oldKeys: number
   readonly secrets: number
@@ -45,7 +44,6 @@ interface SealingKeyUse {
   readonly legacyOnOldKeys: number
 }
 
-/** Uses of sealing keys in the whole installation. */
 export async function sealingKeyUse(sql: Queryable): Promise<SealingKeyUse> {
   const [row] = await sql<SealingKeyUse[]>`
     SELECT (SELECT count(DISTINCT vault_id) FROM vault_keys)::int AS vaults,

@@ -91,7 +91,6 @@ async function rewrap(
   return groups.reduce((sum, { count }) => sum + count, 0)
 }
 
-/** The changes of one organization. */
 interface Rewrapped {
   readonly organizationId: string
   readonly was: string

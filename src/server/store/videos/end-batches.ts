@@ -77,7 +77,6 @@ export class EndBatches {
   }
 }
 
-/** Ends jobs in one transaction. */
 export function book(
   store: Store,
   inputs: readonly EndInput[],

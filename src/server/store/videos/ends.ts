@@ -11,7 +11,6 @@ import { insertDeliveries } from '../webhooks/outbox.ts'
 import { OPEN_STATES, type VideoRow } from './rows.ts'
 import { settle, type SettledRow, type Settling } from './settling.ts'
 
-/** The end of one job. */
 export interface EndInput {
   readonly id: string
   /** Attempt of the claim; null: any attempt. */

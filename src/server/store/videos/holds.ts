@@ -65,7 +65,6 @@ export class Holding {
     this.#now = new Map(scene.accounts)
   }
 
-  /** Accounts that changed and have to be written. */
   get changed(): readonly Account[] {
     return [...this.#now.values()].filter(({ id }) => this.#changed.has(id) || this.wanted.has(id))
   }

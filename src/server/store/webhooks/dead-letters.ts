@@ -21,7 +21,6 @@ export interface Replayed {
   readonly hasMore: boolean
 }
 
-/** The caller of a replay, and its operation. */
 export interface ReplayActor extends ChangedBy {
   readonly operation: string
 }

@@ -71,7 +71,6 @@ function less(input: DeliveryInput, claims: readonly ClaimedDelivery[]): Deliver
   return { ...input, countMax: input.countMax - claims.length, busy: { hosts, workspaces } }
 }
 
-/** Numbers of waiting deliveries and of dead letters. */
 export async function countDeliveries(sql: Queryable): Promise<DeliveryCounts> {
   const [row] = await sql<DeliveryCounts[]>`
     SELECT (SELECT count(*)::int FROM webhook_deliveries WHERE state = 'waiting') AS waiting,

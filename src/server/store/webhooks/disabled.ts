@@ -7,7 +7,6 @@ export async function enableUrlsOf(tx: Transaction, ids: readonly string[]): Pro
     WHERE d.id IN ${tx(ids)} AND x.workspace_id = d.workspace_id AND x.url = d.url`
 }
 
-/** Whether the URL answered a delivery of the workspace with 410. */
 export async function isUrlDisabled(
   sql: Queryable,
   { workspaceId, url }: { readonly workspaceId: string; readonly url: string },

@@ -7,7 +7,6 @@ import type { Queryable, Store, Transaction } from '../base/open.ts'
 import { reach } from '../base/translate.ts'
 import { holdWorkspace, lockWorkspace } from '../base/find-workspace.ts'
 
-/** Sealed signing secrets of workspaces. */
 export function openWebhookSecretRows(store: Store): WebhookSecretRows {
   return {
     signing: (workspaceId) => reach(async () => ok(await signing(store.sql, workspaceId))),

@@ -10,7 +10,6 @@ interface UserRow {
   readonly family_name: string | null
 }
 
-/** Active users of an organization, by user name. */
 export async function listUsers(
   sql: Queryable,
   organizationId: string,

@@ -3,7 +3,6 @@ import type { ServerResponse } from 'node:http'
 import type { ErrorEnvelope } from '../../../schemas/envelope.ts'
 import { FAILURES, statusOf, textOf, type Failure } from '../../../schemas/failures.ts'
 
-/** A whole response that the admin port makes itself. */
 export interface Answer {
   readonly status: number
   readonly body: string | Uint8Array

@@ -144,7 +144,6 @@ export class LiveFeed {
   }
 }
 
-/** One look at a node. */
 interface LiveLook {
   readonly version: string
   readonly now: Date

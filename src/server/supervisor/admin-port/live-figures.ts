@@ -184,7 +184,6 @@ const NO_STREAMS: StreamsReading = {
   unpricedTiers: [],
 }
 
-/** Streamed answers of all fronts. */
 export function streamsView(processes: readonly ProcessSpans[]): Omit<LiveView['streams'], 'cut' | 'models'> {
   const firstCounts = new Array<number>(FIRST_OUTPUT_BUCKETS.length + 1).fill(0)
   let tokensPerS = 0

@@ -2,7 +2,6 @@ import { LIVE_LOOKS_KEPT } from '../../../schemas/operator/admin-port-limits.ts'
 import type { LiveReading } from '../../observe/live-reader.ts'
 import type { ChildLook } from '../fleet/fleet.ts'
 
-/** Two readings of one process. */
 export interface Span {
   readonly from: LiveReading
   readonly to: LiveReading

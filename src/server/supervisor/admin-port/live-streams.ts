@@ -21,7 +21,6 @@ export interface LiveStreamsOptions {
   readonly now?: () => number
 }
 
-/** Who reads a view. */
 export interface LiveReader {
   /** Header with a key that was just confirmed as an operator's. */
   readonly authorization: string
@@ -57,7 +56,6 @@ export class LiveStreams {
     new LiveStream(this.#options, response, reader).begin()
   }
 
-  /** Sends one view as JSON. */
   async once(response: ServerResponse): Promise<void> {
     if (!this.#admit(response)) return
     const view = await this.#options.feed.once()

@@ -36,7 +36,6 @@ export interface AdminOptions extends LiveSource {
   readonly sessions?: Sessions
 }
 
-/** The open admin port. */
 export interface AdminPort {
   /** Sets the certificates that fronts serve with from now on. */
   trust(pems: readonly string[]): void

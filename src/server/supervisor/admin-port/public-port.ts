@@ -25,7 +25,6 @@ export interface PublicPortOptions {
   readonly isTls: boolean
 }
 
-/** A request to the public port. */
 export interface PublicRequest {
   readonly method: string
   /** The path with its query. */

@@ -34,7 +34,6 @@ const BODILESS: ReadonlySet<string> = new Set(['GET', 'HEAD'])
 const TOO_LARGE: Failure = { name: 'body_too_large', fields: { limit: ADMIN_BODY_BYTES_MAX } }
 const NO_FRONT: Failure = { name: 'busy', detail: 'No front process is responding.' }
 
-/** A call as the public port gets it. */
 export interface RelayTarget {
   /** The path with its query. */
   readonly path: string

@@ -52,7 +52,6 @@ export interface DataDirectory {
   writePrivate(name: string, text: string): void
   /** Null when there is no such file. */
   read(name: string): string | null
-  /** Names of the files with the prefix. */
   names(prefix: string): readonly string[]
   remove(name: string): void
   /** Removes the files with the prefix, except `names`. */
@@ -146,7 +145,6 @@ function removeScaleRequests(path: string): void {
   for (const name of namesIn(path, SCALE_FILES)) rmSync(join(path, name), { force: true })
 }
 
-/** The process that holds a directory. */
 export interface Holder extends ProcessIdentity {
   /** True for a verb: a signal meant for a node would end it. */
   readonly isVerb: boolean

@@ -6,7 +6,6 @@ import type { Account } from '../fleet/step-down.ts'
 /** Longest path of a Unix socket in bytes: Linux has 108 and macOS 104, including the final zero. */
 const SOCKET_PATH_BYTES_MAX = process.platform === 'darwin' ? 103 : 107
 
-/** Prefix of the folders in the temporary directory. */
 export const SOCKET_FOLDER_PREFIX = 'sluice-'
 
 function fitsSocket(path: string): boolean {

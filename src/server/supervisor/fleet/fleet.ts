@@ -197,7 +197,6 @@ export class Fleet {
     return (await this.#runner?.rollUp(hour)) === true
   }
 
-  /** A serving runner. */
   get #runner(): FleetChild | null {
     return this.#slots.find((slot) => slot.part.role === 'runner' && this.#isServing(slot))?.current ?? null
   }

@@ -5,7 +5,6 @@ import type { FrontFigures } from '../../observe/history/figure-reader.ts'
 import type { HistoryHour } from '../../ports/operator/history.ts'
 import type { LiveReading } from '../../observe/live-reader.ts'
 
-/** The roles that the supervisor forks. */
 export type Role = 'front' | 'runner'
 
 /** The assignment of a forked process: one frozen generation of the configuration, and its place. */
@@ -42,7 +41,6 @@ export interface StartedPart extends ChildPart {
  */
 export type KeyList = string
 
-/** Messages of the supervisor to a child. */
 export type ToChild =
   | { readonly kind: 'start'; readonly part: StartedPart }
   /** The ready line is written: log lines may follow it. */
@@ -67,7 +65,6 @@ export type ToChild =
   /** To a runner: a front has died and left uploads that no front will finish. */
   | { readonly kind: 'sweep' }
 
-/** Messages of a child to the supervisor. */
 export type FromChild =
   /** `hasStore`: the child has reached Postgres, or needs none to be ready. */
   | { readonly kind: 'ready'; readonly hasStore: boolean }
@@ -92,5 +89,4 @@ export type FromChild =
   | { readonly kind: 'rolled_up'; readonly id: number; readonly isKept: boolean }
   /** Asks for lines of the node's history. */
   | { readonly kind: 'history'; readonly id: number; readonly input: HistoryInput }
-  /** The reading for the live view. */
   | { readonly kind: 'looked'; readonly id: number; readonly reading: LiveReading }

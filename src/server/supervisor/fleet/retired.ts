@@ -14,7 +14,6 @@ export interface RetiredOptions {
   readonly log: Log
   /** Milliseconds after which a replaced child that has not ended is killed. */
   readonly msMax: number
-  /** Called when a replaced child has ended. */
   readonly onEnd: () => void
 }
 

@@ -16,7 +16,6 @@ export interface Counts {
   readonly workers: number
 }
 
-/** The result of a scale request. */
 export type ScaleEnd =
   | { readonly state: 'done'; readonly before: Counts; readonly now: Counts }
   | { readonly state: 'refused'; readonly reason: string }
@@ -63,7 +62,6 @@ export function stillStanding(stands: Stands, given: Texts): Stands {
   return Object.fromEntries(Object.entries(stands).filter(([name, { instead }]) => given[name] === instead))
 }
 
-/** The generation with the stands applied to its settings. */
 export function withStands(generation: NodeGeneration, stands: Stands): NodeGeneration {
   const config: Record<string, unknown> = { ...generation.config }
   const settings: Record<string, string> = { ...generation.settings }

@@ -1,4 +1,3 @@
-/** Postgres connections of a front's pool. */
 export const FRONT_POOL_MAX = 3
 /** Postgres connections of a runner's pool. */
 export const RUNNER_POOL_MAX = 6

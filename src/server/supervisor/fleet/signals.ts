@@ -3,7 +3,6 @@ import { isStartedByNpm } from '../../config.ts'
 import { every } from '../../structures/ticks.ts'
 
 export interface SignalActions {
-  /** Finishes what is in flight and ends. */
   drain(why: string): void
   /** Ends at once: the operator does not wait. */
   stopAtOnce(): void

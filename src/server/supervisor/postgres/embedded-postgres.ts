@@ -59,9 +59,7 @@ export interface EmbeddedPostgresOptions {
 export interface EmbeddedPostgres {
   /** URL with user, password and database, and the folder of the socket as `host`, in the form of libpq. */
   readonly url: string
-  /** Folder of the cluster. */
   readonly clusterFolder: string
-  /** Stops the server and resolves when it is gone. */
   stop(): Promise<void>
 }
 

@@ -165,7 +165,6 @@ function recordOf(home: string): { pid: number; socketPath: string } | null {
   }
 }
 
-/** One running server process. */
 export interface RunningRedis {
   readonly pid: number
   /** Resolves with the reason when the process is gone. */

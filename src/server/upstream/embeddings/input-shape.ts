@@ -12,7 +12,6 @@ type Input = EmbeddingsRequest['input']
 /** The kind and size of an input, without its contents. */
 export interface InputShape {
   readonly kind: InputKind
-  /** Number of vectors that the input yields. */
   readonly count: number
   /** Pictures among its parts. */
   readonly pictures: number

@@ -11,7 +11,6 @@ export interface EmbeddingAttempt {
   readonly endsAt: number
   /** End of the whole call, on the same clock. */
   readonly deadlineAt: number
-  /** The caller of the API. */
   readonly caller: Caller
   readonly requestId?: string | null
   /** Gateways that the call has passed before this one. */

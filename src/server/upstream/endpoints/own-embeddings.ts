@@ -7,7 +7,6 @@ import { openRemote } from '../embeddings/remote.ts'
 import { ofOwnKey, OwnCredential } from './own-credential.ts'
 import { ownAccess } from './own-origin.ts'
 
-/** The one operation that embeds. */
 const OPERATION = 'embeddings.create'
 
 interface Deps {

@@ -222,7 +222,6 @@ function routed(own: PrivateEndpoint, { providers, credentials }: WorkspaceModel
   }
 }
 
-/** The model over a list of endpoints. */
 function modelOf(list: readonly Routed[]): CallableModel {
   const endpoints = inOrder(list).map(({ endpoint }) => endpoint)
   return {
@@ -294,7 +293,6 @@ interface Keyed {
   readonly host: string
 }
 
-/** Access to providers of the catalogue under a workspace's own keys, by the provider's slug. */
 type OwnKeys = ReadonlyMap<string, OwnWay>
 
 /** Providers of the catalogue that embed and accept a workspace's own key instead of the operator's. */

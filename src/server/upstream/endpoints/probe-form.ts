@@ -8,7 +8,6 @@ import type { FormAnswer, Seen } from './probe-verdict.ts'
 /** The smallest sensible prompt, and input of an embedding. */
 export const PROBE_TEXT = 'Hello'
 
-/** How one form of an endpoint is probed. */
 export interface FormProbing {
   readonly endpoint: PrivateEndpoint
   /** The provider at the endpoint's address. */
@@ -23,7 +22,6 @@ export interface FormProbing {
   readonly now: () => number
 }
 
-/** What a probe of one form brought. */
 export interface FormProbe {
   readonly answer: Outcome<FormAnswer>
   /** Null when there was no response. */

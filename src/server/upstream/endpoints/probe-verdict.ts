@@ -9,7 +9,6 @@ export interface Seen {
   readonly body: Uint8Array
 }
 
-/** An upstream's answer in one form. */
 export interface FormAnswer {
   /** Every name that it gives the model. */
   readonly models: readonly string[]
@@ -22,18 +21,15 @@ export interface ProbedUpstream {
   /** Null when there was no response. */
   readonly seen: Seen | null
   readonly redacted: RedactedTexts
-  /** Name of the requested model. */
   readonly modelId: string
 }
 
-/** The checks of one form. */
 export interface FormVerdict {
   /** Checks in their order; the last one may have failed. */
   readonly checks: readonly EndpointCheck[]
   readonly isSlow: boolean
 }
 
-/** The checks that follow from a probe's outcome. */
 export function judge(answer: Outcome<FormAnswer>, about: ProbedUpstream): FormVerdict {
   return answer.ok
     ? { checks: ofAnswer(answer.value, about), isSlow: false }

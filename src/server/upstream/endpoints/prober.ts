@@ -152,7 +152,6 @@ function isOurs({ name }: Failure): boolean {
   return ['busy', 'client_gone', 'draining', 'internal', 'store_unavailable'].includes(name)
 }
 
-/** What a probe found of one form. */
 interface ProbedForm extends FormVerdict {
   readonly form: EndpointForm
   /** Null when there was no response. */
@@ -212,7 +211,6 @@ function distanceOf({ checks, status }: ProbedForm): number {
   return passed + (PATHLESS.includes(status) ? 0 : 0.5)
 }
 
-/** Asks for one embedding. */
 async function probeEmbeddings(
   { endpoint, provider, origin, key, caller, call, endsAt }: FormProbing,
   jobs: ShortJobs,

@@ -42,7 +42,6 @@ export class ReleasedCredentials {
     })
   }
 
-  /** The credential for a provider of the catalogue at a host. */
   keyFor(host: string, secretName: string): OwnWay {
     return this.#way(`${secretName} ${host}`, { destination: null, secretName, host })
   }

@@ -5,7 +5,6 @@ import { isSize, type FilesProtocol } from './protocol.ts'
 const VERSION = '2023-06-01'
 const BETA = 'files-api-2025-04-14'
 
-/** Anthropic's `/files`. */
 export const anthropicFiles: FilesProtocol = {
   provider: 'anthropic',
   name: 'Anthropic',

@@ -4,7 +4,6 @@ import { membersOf } from '../../../schemas/values/members.ts'
 import type { FileProvider } from '../../../schemas/workspaces/provider-keys.ts'
 import type { HostedPage, HostedPageInput } from '../../ports/files/file-hosts.ts'
 
-/** A file as its provider describes it. */
 export type ProviderFile = Omit<ShownFile, 'mimeType' | 'sizeBytes'> & {
   /** Null where the provider gives none. */
   readonly mimeType: string | null

@@ -155,7 +155,6 @@ interface Delivered {
   readonly delivered: { readonly output: number; readonly reasoning: number }
 }
 
-/** Where a request says the form of its answer, and the schema of that form. */
 const FORM_PATHS: Readonly<Record<Dialect, { readonly form: string; readonly schema: string }>> = {
   chat: { form: '/response_format', schema: '/response_format/json_schema/schema' },
   responses: { form: '/text/format', schema: '/text/format/schema' },

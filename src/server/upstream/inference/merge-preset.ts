@@ -7,7 +7,6 @@ import type { PresetBy } from '../../ports/inference/inference.ts'
 import type { ShortJobs } from '../../ports/short-jobs.ts'
 import { movable } from '../movable.ts'
 
-/** What a request is merged with. */
 export interface Merging {
   readonly content: PresetFields
   readonly model: string

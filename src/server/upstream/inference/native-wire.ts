@@ -165,7 +165,6 @@ const OWN_EDITS = new WeakMap<object, FixedEdits>()
 
 const OURS_CUT = OURS_NAMES.map((name) => [name, null] as const)
 
-/** An answer that is to be read. */
 interface Unread {
   readonly dialect: Dialect
   readonly body: Uint8Array

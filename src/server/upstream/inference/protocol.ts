@@ -13,7 +13,6 @@ import type {
 } from '../../../dialects/parts.ts'
 import type { ForeignParts } from '../../../dialects/prompt/signatures.ts'
 
-/** One try of one endpoint. */
 export interface WritingAttempt {
   readonly job: InferenceJob
   /** The model of the job that the endpoint answers for. */
@@ -75,7 +74,6 @@ export interface WritingProtocol {
 /** Bytes of a request, or a content that is read while the request is written. */
 export type RequestPiece = ProviderRequest['body'][number]
 
-/** What goes to the provider. */
 export type ProviderRequest = NativeRequest<ContentHole>
 
 /** What the caller's body is changed by. */
@@ -100,7 +98,6 @@ export interface SeenStream {
   readonly createdS?: number
 }
 
-/** Receives what a model writes. */
 export interface InferenceSink {
   /** @returns false: the client is slow, and the source waits for `room` */
   take(parts: readonly WrittenPart[]): boolean

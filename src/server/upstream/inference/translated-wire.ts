@@ -41,7 +41,6 @@ interface TranslatedWireDeps {
   readonly loop: LoopBudget
 }
 
-/** Headers that a protocol needs. */
 const HEADERS: Readonly<Partial<Record<TextProtocol, readonly string[]>>> = { messages: VERSION_HEADER }
 
 /** An endpoint is called in its own protocol for callers of another dialect, by the internal form. */

@@ -95,7 +95,6 @@ function plainJson(sent: string): string {
 /** A half of a pair, where a piece of a text ends within a character. */
 const HALF = /\\u(d[89a-f][0-9a-f]{2})/g
 
-/** The text as it stands in a text of JSON. */
 function escapedOf(text: string): string {
   return JSON.stringify(text)
     .slice(1, -1)

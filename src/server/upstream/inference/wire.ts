@@ -16,7 +16,6 @@ import type {
   FailureOf,
 } from '../../../dialects/parts.ts'
 
-/** What a whole answer is read for. */
 export interface WholeInput extends Pick<ProviderRequest, 'origins'> {
   /** Value of the header that the wire names as `tierHeader`; null: the answer has none. */
   readonly tier: string | null
@@ -29,7 +28,6 @@ export interface WholeInput extends Pick<ProviderRequest, 'origins'> {
   readonly endsAt: number
 }
 
-/** What a stream is read for. */
 export interface StreamInput extends Pick<ProviderRequest, 'origins'> {
   /** As of `WholeInput`. */
   readonly tier: string | null

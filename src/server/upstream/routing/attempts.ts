@@ -36,7 +36,6 @@ export interface Choice<P> {
   readonly target: Target<P>
 }
 
-/** One attempt of a call. */
 export interface Try<P> extends Choice<P> {
   /**
    * The clock when the endpoint was chosen, or when the request was ready to be sent, where `ready` says so.
@@ -49,13 +48,11 @@ export interface Try<P> extends Choice<P> {
   readonly others: OtherModels<P>
 }
 
-/** What a call may still try. */
 interface OtherModels<P> {
   /** Another model has an endpoint that takes the call now. */
   hasOther(model: Choice<P>['model']): boolean
 }
 
-/** What is known of an attempt that failed. */
 interface Learned extends TriedCall {
   /** The failure says nothing about the endpoint. */
   readonly isInnocent: boolean
@@ -248,7 +245,6 @@ function failed(failure: Failure): Promise<Outcome<never>> {
   return Promise.resolve({ ok: false, failure })
 }
 
-/** The logged facts of a failed attempt. */
 function failedAttempt({ name, fields, metadata, cause }: Failure, provider: string): FailedAttempt {
   const status = fields?.['status']
   const broken =
@@ -279,7 +275,6 @@ const NO_FAILURES: Attempted[] = []
 
 interface Attempted {
   readonly failure: Failure
-  /** Id of the model. */
   readonly model: string
   readonly provider: Provider
   readonly error: PreviousError

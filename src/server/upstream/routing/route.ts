@@ -15,14 +15,12 @@ interface Measured {
 
 type MeasuredOf = (endpoint: Endpoint) => Measured
 
-/** The facts of a call that preferences look at. */
 export interface RoutedCall {
   readonly preferences: ProviderPreferences | null
   /** Optional fields of the request that change the answer. */
   parameters(): readonly string[]
   /** Estimated cost in nano-USD at an endpoint that has a price. */
   costAt(endpoint: Endpoint): number
-  /** Prices at an endpoint, by the length of the call, the time and what it asks for. */
   priceAt(endpoint: Endpoint): ResolvedPrice
   /** What is the same for all turns of the call's conversation; left out: it has none. */
   conversationAt?(model: CallableModel): string
@@ -158,7 +156,6 @@ function isWanted(endpoint: Endpoint, { only, ignore }: Inputs): boolean {
   return (only === null || names.some((name) => only.has(name))) && !names.some((name) => ignore?.has(name))
 }
 
-/** The provider's slug and name, and the endpoint's own tag. */
 function namesOf({ provider, tag }: Endpoint): readonly string[] {
   return [provider.slug.toLowerCase(), provider.name.toLowerCase(), tag.toLowerCase()]
 }

@@ -70,7 +70,6 @@ export class TargetTable<P> {
     this.#openings.set(provider.slug, (this.#openings.get(provider.slug) ?? 0) + 1)
   }
 
-  /** Breakers by provider, for all providers whose breaker ever opened. */
   breakers(nowMs: number): readonly BreakerReading[] {
     return Array.from(this.#openings, ([provider, openings]) => ({
       provider,
@@ -110,10 +109,8 @@ export const STRIKES_ALONE_MS = 10_000
  */
 export const PROBES_MAX = 4
 
-/** Strikes of a failure other than a timeout. */
 export const STRIKES_OF_FAILURE = 1
 
-/** Strikes of a timeout. */
 export const STRIKES_OF_TIMEOUT = 3
 
 /** Milliseconds of the first rest of an open breaker; each failed probe doubles the rest. Decision. */
@@ -158,9 +155,7 @@ export class EndpointHealth {
   #openUntil = 0
   #openedAt = 0
   #isAlone = false
-  /** Callers of the current round of probes. */
   readonly #probers = new Set<string>()
-  /** Failed probes of the current round. */
   #failedProbes = 0
   /** Milliseconds at which the next round may begin. */
   #nextRoundAt = Infinity

@@ -17,7 +17,6 @@ export interface Image {
   readonly type: ImageType
 }
 
-/** An image of a request and its place there. */
 export interface ImageUrl {
   /** `frame_images[0]` */
   readonly place: string

@@ -134,7 +134,6 @@ function refused(words: string): RequestBody {
 
 const BOUNDARY_BYTES = 24
 
-/** A file within a form. */
 interface FormFile {
   readonly filename: string
   readonly type: string

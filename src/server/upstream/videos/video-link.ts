@@ -25,7 +25,6 @@ export interface VideoLinkDeps {
   readonly egress: Pick<Egress, 'trusted'>
   /** Null when the provider needs none. */
   readonly key: string | null
-  /** True when the key is the workspace's own. */
   readonly isOwnKey: boolean
   readonly credentialHeader: CredentialHeader
   /** Headers that the catalogue has for this provider. */

@@ -43,7 +43,6 @@ function inflate(packed: Buffer): Buffer | null {
 
 const FORMATS = 'application/vnd.openxmlformats-officedocument.'
 
-/** The type of a package by the content type of its main part. */
 const MAIN_PARTS: ReadonlyMap<string, MimeType> = new Map([
   [`${FORMATS}wordprocessingml.document.main+xml`, `${FORMATS}wordprocessingml.document`],
   [`${FORMATS}spreadsheetml.sheet.main+xml`, `${FORMATS}spreadsheetml.sheet`],

@@ -47,12 +47,10 @@ interface Seen {
   readonly free: FreeFormat | null
 }
 
-/** Whether there is a frame here, or may be. */
 function isFrame({ view, limit, free }: Seen, at: number): boolean {
   return limit - at < FRAME_HEAD_BYTES || frameBytes(headAt(view, at), free) > 0
 }
 
-/** Whether a frame follows the frame here, or may follow. */
 function isFollowed(seen: Seen, at: number): boolean {
   if (seen.limit - at < FRAME_HEAD_BYTES) return true
   const behind = at + frameBytes(headAt(seen.view, at), seen.free)

@@ -1,6 +1,5 @@
 import { more, skip, type ByteFeed } from '../byte-feed.ts'
 
-/** A skipped tag. */
 export interface Tag {
   readonly bytes: number
   /** Bytes before the tag that belong to it: an APE tag may have its head at its end. */

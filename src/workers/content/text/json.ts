@@ -1,7 +1,6 @@
 import { JSON_TEXT_DEPTH_MAX } from '../../../schemas/files/file-limits.ts'
 import { ARRAY, AUTOMATA, Automaton, type HeldText, OBJECT, SHARED_ACTIONS } from '../automaton.ts'
 
-/** Numbers of the states. */
 const STATES = {
   failed: 0,
   /** On a line without a value so far: only objects and arrays begin here. */

@@ -47,7 +47,6 @@ function argumentCases(verbs: readonly VerbNode[]): readonly string[] {
   )
 }
 
-/** Any text as one word for bash and zsh. */
 export function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`
 }

@@ -41,7 +41,6 @@ export function treeOf(command: Command, path = ''): VerbNode {
   }
 }
 
-/** The verb and all verbs below it. */
 export function eachVerb(tree: VerbNode): readonly VerbNode[] {
   return [tree, ...tree.verbs.flatMap(eachVerb)]
 }

@@ -51,7 +51,6 @@ const LOOK_MS = 1_000
 interface NodeLook {
   readonly load: NodeLoad
   readonly cores: Cores
-  /** Text of the metrics. */
   readonly metrics: string
 }
 

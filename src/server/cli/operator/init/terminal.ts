@@ -6,7 +6,6 @@ import type { Asker, Choice } from './ask.ts'
 /** Stream of the questions: standard output contains only the verb's result. */
 const output = process.stderr
 
-/** Asks at the terminal of this process. */
 export function openTerminal(title: string): Asker {
   for (const stream of [process.stdout, output]) giveSize(stream)
   intro(title, { output })

@@ -18,7 +18,6 @@ export interface Section {
   readonly lines: readonly Line[]
   /** Lines before the first item. */
   readonly heads: number
-  /** Lines of each item. */
   readonly each: number
   /** The section with the lowest rank gets its lines first. */
   readonly rank: number
@@ -245,7 +244,6 @@ function bytesText(bytes: number): string {
   return mebibytes >= 10_240 ? `${(mebibytes / 1_024).toFixed(1)} GiB` : `${Math.round(mebibytes)} MiB`
 }
 
-/** Whole seconds as a text for people. */
 function durationText(seconds: number): string {
   const whole = Math.max(0, Math.floor(seconds))
   if (whole < 120) return `${whole} s`

@@ -6,7 +6,6 @@ export interface Piece {
   readonly tone: Tone
 }
 
-/** One line of the screen. */
 export type Line = readonly Piece[]
 
 export function piece(text: string, tone: Tone = 'plain'): Piece {

@@ -12,7 +12,6 @@ const OPEN_DAYS = 30
 /** Milliseconds from now after which nothing is forecast. */
 const FORESEEN_MS = 3_650 * DAY_MS
 
-/** The rule of a forecast, in words. */
 export const FORECAST_RULE =
   'Forecasts extend your average daily spend of the last seven days (UTC) to the end of the budget period.'
 
@@ -100,7 +99,6 @@ export function leftOver({ limit, spent, interval, days }: Burned, nowMs: number
   return found
 }
 
-/** The end of what is drawn. */
 export function drawnUntil({ interval }: Pick<Burned, 'interval'>, nowMs: number): number {
   return windowOf(interval, nowMs).endMs ?? nowMs + OPEN_DAYS * DAY_MS
 }

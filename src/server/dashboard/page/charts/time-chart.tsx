@@ -185,7 +185,6 @@ function useWidth(): { readonly box: { current: HTMLDivElement | null }; readonl
 const LONG_STEP = 10
 
 interface RangeProps {
-  /** Number of points. */
   readonly points: number
   /** From the first point up to the last, which belongs to it; undefined: none is chosen. */
   readonly onRange: ((first: number, last: number) => void) | undefined
@@ -198,7 +197,6 @@ interface Range {
   /** What is marked, in order; null: nothing. */
   readonly marked: readonly [first: number, last: number] | null
   move(point: number | null): void
-  /** Begins to mark at a point. */
   grasp(point: number): void
   /** Ends the marking, and takes the range where it is one. */
   release(): void
@@ -259,7 +257,6 @@ const NICE = [1, 2, 2.5, 5, 10] as const
 const TOP = 8
 const RIGHT = 12
 
-/** Where values and times lie on a drawing. */
 interface Scale {
   /** Values of the lines of the grid, the lowest first; the last is the top. */
   readonly grid: readonly number[]

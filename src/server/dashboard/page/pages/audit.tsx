@@ -21,7 +21,6 @@ export const auditPage: Page = {
   view: (context) => <Audit {...context} />,
 }
 
-/** Characters of a call's id in the list. */
 const CALL_CHARS = 8
 
 /** Changes, releases of secrets and refusals, newest first. */

@@ -165,7 +165,6 @@ function DeleteBudget({ context, budget, workspaces, onDone, onClose }: DeleteBu
   )
 }
 
-/** The steps of the workspaces whose budgets are shown. */
 export function BudgetsPager({
   context: { query, setQuery },
   workspaces,
@@ -210,7 +209,6 @@ export async function budgetsOf(
   )
 }
 
-/** A budget in its window. */
 function burnedOf({ workspace_id: id, isByok, ...budget }: LimitedBudget, recent: Spend): Burned {
   const group = recent.groups.workspace.find(({ name }) => name === id)
   return {

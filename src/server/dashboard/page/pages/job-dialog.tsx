@@ -39,7 +39,6 @@ interface JobPart extends Pick<JobDialogProps, 'context' | 'onChange'> {
   readonly job: AdminJobDetailsShape
 }
 
-/** All that is known of a job. */
 export function JobDialog({ context, id, onChange, onClose }: JobDialogProps): ComponentChild {
   const { api } = context
   const loaded = useLoaded(

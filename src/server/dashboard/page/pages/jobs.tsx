@@ -93,7 +93,6 @@ function Jobs(context: PageContext): ComponentChild {
   )
 }
 
-/** What the address asks for, and the jobs that are like that. */
 function useJobs({ api, query }: PageContext): AskedJobs {
   const [status, provider, workspace, offset] = [
     query.get('status') ?? '',

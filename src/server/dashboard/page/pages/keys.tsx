@@ -96,7 +96,6 @@ function Keys(context: PageContext): ComponentChild {
   )
 }
 
-/** What the address asks for, and the keys that are like that. */
 function useKeys({ api, query }: PageContext): AskedKeys {
   const [workspace, offset, showsDisabled] = [
     query.get('workspace') ?? '',
@@ -332,7 +331,6 @@ function selectColumn(
 interface DisableProps {
   readonly context: PageContext
   readonly selection: Selection
-  /** Keys of the list. */
   readonly keys: readonly ApiKey[]
   onDone(): void
 }

@@ -122,7 +122,6 @@ function optionOf({ slug, name, variables, is_set: isSet }: StartProvider): stri
 /** Slug of the provider whose models are built in. */
 const BUILT_IN = 'local'
 
-/** Providers for which the operator has set a key. */
 export function readyProviders({ providers }: Pick<Facts, 'providers'>): readonly StartProvider[] {
   return providers.filter(({ variables, is_set: isSet }) => variables.length > 0 && isSet)
 }
@@ -132,7 +131,6 @@ export function callingKeys(keys: readonly ApiKey[]): readonly ApiKey[] {
   return keys.filter(({ kind, disabled }) => kind === 'inference' && !disabled)
 }
 
-/** The two ways by which the key of a provider comes to the node. */
 function KeyWanted(props: OwnKeyProps): ComponentChild {
   const { name, variables, misplaced, secret } = props.provider
   return (
@@ -161,7 +159,6 @@ function KeyWanted(props: OwnKeyProps): ComponentChild {
   )
 }
 
-/** A key that was created on this page. */
 interface MadeKey {
   readonly key: string
   readonly name: string
@@ -307,12 +304,10 @@ function isRefused(view: OperationView): boolean {
   return view.refused_per_second + view.failed_per_second > NO_RATE
 }
 
-/** An entry of `GET /byok`, as far as the page reads it. */
 interface OwnProviderKey {
   readonly provider: string
 }
 
-/** The keys that workspaces have of their own, for one provider or for any. */
 function useOwnKeys(
   { api }: PageContext,
   provider: StartProvider | undefined,

@@ -137,7 +137,6 @@ function useLooked(
   return last.current
 }
 
-/** What the address asks for, and the webhooks that are like that. */
 function useDeliveries({ api, query }: PageContext): AskedDeliveries {
   const asked = query.get('state')
   const [shown, workspace, offset] = [

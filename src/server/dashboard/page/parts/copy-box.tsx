@@ -6,7 +6,6 @@ export interface CopyBoxProps {
   readonly text: string
   /** Lines are not broken: a command. */
   readonly isCode?: boolean
-  /** The button has the focus when the box opens. */
   readonly hasFocus?: boolean
 }
 

@@ -111,7 +111,6 @@ export interface LoadedTableProps<Row> extends Omit<TableProps<Row>, 'rows'> {
   readonly found?: PageContext
 }
 
-/** The same for rows that are loaded. */
 export function LoadedTable<Row>({ loaded, found, ...props }: LoadedTableProps<Row>): ComponentChild {
   const { value, problem, isLoading } = loaded
   const words = found?.query.get('find') ?? ''

@@ -11,7 +11,6 @@ interface FieldProps {
   readonly error?: string | undefined
   readonly isRequired?: boolean
   readonly isDisabled?: boolean
-  /** The field has the focus when the page opens. */
   readonly hasFocus?: boolean
 }
 

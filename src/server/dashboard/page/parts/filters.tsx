@@ -8,7 +8,6 @@ const TYPING_MS = 350
 
 export interface SearchFieldProps {
   readonly label: string
-  /** What is searched for now. */
   readonly value: string
   onSearch(value: string): void
   readonly placeholder?: string

@@ -5,7 +5,6 @@ import { count } from './figures.tsx'
 import type { Loaded } from './loaded.tsx'
 import { offsetOf, Pager } from './pager.tsx'
 
-/** An answer that is a page of a list. */
 export interface Listed<Row> {
   readonly data: readonly Row[]
   readonly total_count: number
@@ -15,7 +14,6 @@ export interface Listed<Row> {
 export const LIST_PAGE: typeof ADMIN_PAGE_DEFAULT = 50
 const LISTED_MAX: typeof ADMIN_LISTED_MAX = 10_000
 
-/** The rows alone, for a table. */
 export function rowsOf<Row>(loaded: Loaded<{ readonly data: readonly Row[] }>): Loaded<readonly Row[]> {
   return { ...loaded, value: loaded.value?.data }
 }

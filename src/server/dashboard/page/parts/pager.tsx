@@ -4,7 +4,6 @@ import { count } from './figures.tsx'
 export interface PagerProps {
   readonly offset: number
   readonly limit: number
-  /** Rows of this page. */
   readonly shown: number
   /** Rows of all pages; null if the list has no total. */
   readonly total: number | null

@@ -31,7 +31,6 @@ function tierWords({ when }: Pick<PriceModifier, 'when'>): string {
     .join(', ')
 }
 
-/** A change of prices, and when it applies. */
 export interface PriceChange {
   readonly when: string
   /** A factor of all prices of tokens; null: `prices` replace others. */

@@ -41,7 +41,6 @@ export const CALL_TEXTS: Readonly<Record<string, string>> = {
   index: 'Position in the list, starting at 0.',
 }
 
-/** Members of calls that make vectors. */
 export const EMBEDDING_TEXTS: Readonly<Record<string, string>> = {
   id: 'Id of the call, as in the header `x-generation-id`.',
   input: 'A text, a list of texts, token ids, or a list of content parts: one vector for each item.',
@@ -64,7 +63,6 @@ export const EMBEDDING_TEXTS: Readonly<Record<string, string>> = {
   'input_file.format': 'File format of the document, such as `pdf`.',
 }
 
-/** Members of video jobs, and of the models that make videos. */
 export const VIDEO_TEXTS: Readonly<Record<string, string>> = {
   id: 'Id of the video job.',
   'video.list_models:id': 'Id of the model.',

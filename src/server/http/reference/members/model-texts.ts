@@ -1,5 +1,4 @@
 import { SAMPLING_TEXTS } from './inference-texts.ts'
-/** Members of models, their endpoints, their prices and their providers. */
 export const MODEL_TEXTS: Readonly<Record<string, string>> = {
   ...SAMPLING_TEXTS,
   id: 'Id of the model.',

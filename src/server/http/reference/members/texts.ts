@@ -31,7 +31,6 @@ export const COMMON_TEXTS: Texts = {
   organization_id: 'Id of the organization that owns the object.',
 }
 
-/** The form of errors. */
 export const ERROR_TEXTS: Texts = {
   error: 'The error.',
   'error.message': 'The problem, with the allowed values or the fix.',
@@ -88,7 +87,6 @@ export const SUBJECT_TEXTS: Readonly<Record<Place['subject'], readonly Texts[]>>
 /** Operations of tests may have other subjects. */
 const TABLES: Readonly<Record<string, readonly Texts[]>> = SUBJECT_TEXTS
 
-/** A text with the table and the key that it comes from. */
 export interface FoundText {
   readonly table: Texts
   readonly key: string

@@ -55,7 +55,6 @@ export function highlighted(text: string, language: string): string {
   return html + escaped(text.slice(end))
 }
 
-/** A block of code as the pages show it. */
 export function blockOf(text: string, language: string): string {
   return `<pre tabindex="0"><code>${highlighted(text, language)}\n</code></pre>\n`
 }

@@ -28,7 +28,6 @@ export function operationSection(operation: AnyOperation, documented: Documented
   ].join('')
 }
 
-/** The method as pages show it. */
 export function methodOf({ method }: AnyOperation): string {
   return method === 'any' ? 'any' : method.toUpperCase()
 }
@@ -173,7 +172,6 @@ function listOf(value: unknown): readonly Json[] {
   return Array.isArray(value) ? value.filter(isObject) : []
 }
 
-/** A member of a body or an answer, or a parameter, as a row of a table. */
 interface MemberRow {
   /** Path from the top: `choices[].message.content`. */
   readonly path: string

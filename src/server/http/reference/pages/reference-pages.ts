@@ -18,7 +18,6 @@ import { escaped, inline } from './html.ts'
 import { methodOf, operationSection, webhookSection } from './operation-section.ts'
 import { shellOf, turnsOf } from './shell.ts'
 
-/** A page of the reference. */
 export interface ReferencePage {
   /** Path on a node. */
   readonly path: string
@@ -119,7 +118,6 @@ function groupPage(groups: readonly Group[], at: number, document: Json): string
   return shellOf({ title: `${title} · API reference`, body, all: listOf(groups, tag), scripts: SCRIPTS })
 }
 
-/** The operation as the document has it. */
 function documentedOperation({ path, method }: AnyOperation, document: Json): Json {
   const [first = 'get'] = METHODS_OF_ANY
   const found = memberOf(memberOf(memberOf(document, 'paths'), path), method === 'any' ? first : method)

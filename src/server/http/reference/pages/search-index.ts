@@ -93,7 +93,6 @@ const ENTITIES: readonly (readonly [string, string])[] = [
   ['&amp;', '&'],
 ]
 
-/** What a reader sees of HTML. */
 function textOf(html: string): string {
   return ENTITIES.reduce(
     (text, [entity, letter]) => text.replaceAll(entity, letter),

@@ -40,7 +40,6 @@ export function typescriptLiteral(value: unknown, indent = ''): string {
   return written(value, TYPESCRIPT, indent)
 }
 
-/** A JSON value as Python writes it. */
 export function pythonLiteral(value: unknown, indent = ''): string {
   return written(value, PYTHON, indent)
 }

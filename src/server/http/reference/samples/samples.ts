@@ -5,7 +5,6 @@ import { jsonLiteral } from './literals.ts'
 import { pythonOf } from './python.ts'
 import { typescriptOf } from './typescript.ts'
 
-/** Environment variables of the keys in samples and guides. */
 export const KEY_VARIABLES: Readonly<Record<KeyKind, string>> = {
   inference: 'SLUICE_KEY',
   management: 'SLUICE_MANAGEMENT_KEY',

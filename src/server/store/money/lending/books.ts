@@ -192,7 +192,6 @@ export class Books {
 
 const IN_TIME = { isLate: false }
 
-/** Whether a settlement of the same key and model belongs to a group. */
 function isAlike({ of, isLate }: Group, other: Settlement, isOtherLate: boolean): boolean {
   const [paid, otherPaid] = [of.paid, other.paid]
   return (

@@ -8,7 +8,6 @@ import type { ContentSource } from './file-edits.ts'
 /** Bytes of a mark, too many to be guessed. */
 const MARK_BYTES = 16
 
-/** The contents of a call, for a request that is written in another form. */
 export interface CallContents {
   readonly named: NamedContents
   /** In the order of the list. */

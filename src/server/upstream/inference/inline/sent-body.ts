@@ -16,7 +16,6 @@ const TURN_BYTES = 32 * 1024
 /** Bytes that base64 takes together. */
 const TRIPLE = 3
 
-/** The body of one request to a provider. */
 export interface SentBody {
   /** Gives the content out, once: an answer may stream for an hour, and nothing more is sent. */
   take(): readonly Uint8Array[] | Readable

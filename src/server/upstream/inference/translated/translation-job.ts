@@ -23,7 +23,6 @@ interface TranslatedEndpoint {
   readonly protocol: TextProtocol
 }
 
-/** A call of one dialect as the job that writes it for an endpoint of another protocol. */
 export function translationJob(
   { request, limits = null, defaultTokensMax = null }: WrittenCall,
   { endpoint, text, protocol }: TranslatedEndpoint,

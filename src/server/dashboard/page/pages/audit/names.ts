@@ -3,7 +3,6 @@ import { useKeyNames, type KeyNames } from '../../parts/key-names.ts'
 import type { AuditEvent } from '../../parts/outcome-badge.tsx'
 import { useWorkspaces, type Workspaces } from '../../parts/workspaces.ts'
 
-/** Characters of an id that stands for a name. */
 const ID_CHARS = 8
 const UUID = /^[0-9a-f]{8}-[0-9a-f-]{27}$/
 

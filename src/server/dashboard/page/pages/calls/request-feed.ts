@@ -42,7 +42,6 @@ export interface RequestFeed {
   reload(): void
 }
 
-/** What has been found. */
 export interface Found {
   readonly rows: readonly RequestShape[]
   /** Of the rows after the last one. */

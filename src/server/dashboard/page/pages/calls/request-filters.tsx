@@ -225,7 +225,6 @@ function NamedFilters({ context, keys, rows }: RequestFiltersProps): ComponentCh
 /** The beginning of a hash looks like no name that people give to keys. */
 const HASH_BEGIN = /^[0-9a-f]{6,64}$/
 
-/** What a text in the field of the key asks for. */
 export function keySearch(text: string): Change {
   return HASH_BEGIN.test(text) ? { key: text, key_name: null } : { key: null, key_name: text }
 }

@@ -253,7 +253,6 @@ interface ExportDialogProps extends Pick<PageContext, 'api' | 'say'> {
   onClose(): void
 }
 
-/** Downloads all calls of the search. */
 function ExportDialog({ api, say, search, onClose }: ExportDialogProps): ComponentChild {
   const [format, setFormat] = useState<string>(FORMATS[0][0])
   const { isBusy, problem, start } = useAction(

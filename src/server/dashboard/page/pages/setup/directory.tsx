@@ -240,7 +240,6 @@ const ROLES = [
   ['admin', 'admin'],
 ] as const
 
-/** Gives the members of a group a role in a workspace. */
 function MapDialog({ context, groups, workspaces, onDone, onClose }: MapDialogProps): ComponentChild {
   const { api, say } = context
   const [group, setGroup] = useState(groups[0]?.id ?? '')

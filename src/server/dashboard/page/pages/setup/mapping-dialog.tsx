@@ -177,7 +177,6 @@ function columnsOf(names: Names, isChange: boolean): readonly Column<Previewed>[
 
 /** What may be done with a mapping: another role for its members, or its end. */
 type MappingChange = 'admin' | 'member' | 'end' | 'keep'
-/** What becomes of a member. */
 type Effect = 'leaves' | 'becomes admin' | 'becomes member' | 'stays'
 
 type Grants = MemberShape['grants']
@@ -187,7 +186,6 @@ interface Previewed {
   readonly effect: Effect
 }
 
-/** The members of a workspace with a grant of this mapping. */
 function membersBy(mappingId: string, members: readonly MemberShape[]): readonly MemberShape[] {
   return members.filter(({ grants }) => grants.some((grant) => grant.mapping_id === mappingId))
 }

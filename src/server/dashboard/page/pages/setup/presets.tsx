@@ -242,7 +242,6 @@ interface VersionFieldsProps extends Pick<PageContext, 'setQuery'>, Pick<Whole, 
   readonly to: number
 }
 
-/** Which versions are compared. */
 function VersionFields({ setQuery, versions, designated, from, to }: VersionFieldsProps): ComponentChild {
   const options = versions.map(
     ({ version }) =>

@@ -35,7 +35,6 @@ export function Calls(props: CallsProps): ComponentChild {
   )
 }
 
-/** Calls that failed alike. */
 interface Failure {
   readonly newest: RequestShape
   readonly calls: number

@@ -30,7 +30,6 @@ const DAYS = [
 /** Names with bars of their own; the others are one. */
 const BARS = 5
 
-/** Days that the address asks for. */
 export function daysAsked(query: URLSearchParams): string {
   return DAYS.find(([value]) => value === query.get('days'))?.[0] ?? DAYS_DEFAULT
 }
@@ -39,7 +38,6 @@ export interface SpentProps {
   readonly context: PageContext
   readonly workspaces: Workspaces
   readonly spend: Spend
-  /** Breakdowns of spend to choose from. */
   readonly choices: readonly Breakdown[]
   /** Further filters. */
   readonly children?: ComponentChildren

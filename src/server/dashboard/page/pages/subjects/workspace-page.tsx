@@ -210,7 +210,6 @@ const SECRETS: Shown<SecretRow> = {
   ],
 }
 
-/** An entry of `GET /byok`, as far as the page reads it. */
 interface ProviderKey {
   readonly id: string
   readonly provider: string
@@ -252,7 +251,6 @@ interface ListPanelProps<Row> {
   readonly columns: readonly Column<Row>[]
   keyOf(row: Row): string
   readonly empty: ComponentChildren
-  /** Address of the page with the whole list. */
   readonly all?: string
   /** Next to the heading. */
   readonly children?: ComponentChildren
