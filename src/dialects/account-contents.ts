@@ -41,10 +41,7 @@ const LOCATORS: ReadonlySet<string> = spelled(
   ...['url', 'uri', 'file_url', 'file_uri', 'image', 'image_url', 'audio_url', 'video', 'video_url'],
   ...['file_data', 'document_url'],
 )
-/**
- * Members with what callers chose themselves, and with notes where a text came from: no provider reads a
- * content by them.
- */
+/** Members with what callers chose themselves, and with notes where a text came from: no provider reads a content by them. */
 const UNREAD: ReadonlySet<string> = new Set([
   'input',
   'input_examples',

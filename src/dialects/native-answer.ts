@@ -99,10 +99,7 @@ export const WHOLE_TEXTS: Readonly<Record<Dialect, WholeTextOf>> = {
 /** Stands for the usage: callers and providers cannot know it. */
 const PLACE = JSON.stringify(randomUUID())
 
-/**
- * JSON of an answer before and after the place of its usage, which is not known yet.
- * @param shown members outside the usage
- */
+/** JSON of an answer before and after the place of its usage, which is not known yet. @param shown members outside the usage */
 export function aroundUsage(
   text: WholeText,
   shown: Pick<ShownUsage, 'tier'> = {},

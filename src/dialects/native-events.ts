@@ -64,10 +64,7 @@ export abstract class NativeEvents implements NativeStream {
     return { events: EVENTS.lend(), failure: this.#failure }
   }
 
-  /**
-   * The provider's body ended.
-   * @returns null: the stream was whole
-   */
+  /** The provider's body ended. @returns null: the stream was whole */
   end(): Failure | null {
     return this.#failure ?? (this.isWhole ? null : UNFINISHED)
   }

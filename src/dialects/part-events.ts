@@ -19,9 +19,7 @@ import type {
 } from './parts.ts'
 import { NOTHING_REPORTED, reportedWith } from './usage.ts'
 
-/**
- * Parts of one whole answer: those of one text are joined, so that each further part is another block. Decision.
- */
+/** Parts of one whole answer: those of one text are joined, so that each further part is another block. Decision. */
 export const PARTS_MAX = 10_000
 
 const NOTHING: PartRead = { parts: [], failure: null }

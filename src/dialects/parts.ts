@@ -141,10 +141,7 @@ export interface PartRead {
   readonly parts: readonly WrittenPart[]
   /** As in `NativeRead`. */
   readonly failure: Failure | null
-  /**
-   * Reads on, with an event that a thread reads: to be called once, and before the next read. Absent: all was
-   * read.
-   */
+  /** Reads on, with an event that a thread reads: to be called once, and before the next read. Absent: all was read. */
   readonly rest?: () => Promise<PartRead>
 }
 

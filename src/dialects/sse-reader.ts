@@ -12,9 +12,7 @@ import {
 export interface SseEvent {
   /** Of its `event:` line; the empty string without one. */
   readonly name: string
-  /**
-   * A slice of the bytes that were read where the data lies in one read and one line, otherwise a copy.
-   */
+  /** A slice of the bytes that were read where the data lies in one read and one line, otherwise a copy. */
   readonly data: Buffer
   /** The data came in one `data:` line, and so has no line end in it. */
   readonly isOneLine: boolean
@@ -118,10 +116,7 @@ export class SseReader {
   #events: SseEvent[] = []
   #failure: Failure | null = null
 
-  /**
-   * @param eventBytesMax bytes of one event's data
-   * @param now monotonic milliseconds
-   */
+  /** @param eventBytesMax bytes of one event's data @param now monotonic milliseconds */
   constructor(eventBytesMax: number = STREAM_EVENT_BYTES_MAX, now = (): number => performance.now()) {
     this.#eventBytesMax = eventBytesMax
     this.#stray = new Bucket(STRAY_LINES_MAX, STRAY_LINES_PER_S, now)
@@ -150,10 +145,7 @@ export class SseReader {
     return { events, failure: this.#failure }
   }
 
-  /**
-   * Called for an event in which the model wrote nothing.
-   * @returns upstream_invalid: there were too many of them
-   */
+  /** Called for an event in which the model wrote nothing. @returns upstream_invalid: there were too many of them */
   bareEvent(): Failure | null {
     return this.#bare.take(1) ? null : TOO_MANY_EVENTS
   }
@@ -320,10 +312,7 @@ function valueStart(bytes: Buffer, at: number, end: number): number {
 
 const FIRST_BYTES = 1_024
 
-/**
- * Bytes that come in pieces. The memory doubles, so that pieces of one byte each cost linear time and hold no
- * object each.
- */
+/** Bytes that come in pieces. The memory doubles, so that pieces of one byte each cost linear time and hold no object each. */
 export class Gathered {
   #bytes: Buffer | null = null
   #length = 0

@@ -165,10 +165,7 @@ function isAsked(value: unknown): boolean {
   return value !== null && value !== undefined && !(Array.isArray(value) && value.length === 0)
 }
 
-/**
- * The texts that the built-in model repeats.
- * @param texts of the user's last turn; undefined: no such turn
- */
+/** The texts that the built-in model repeats. @param texts of the user's last turn; undefined: no such turn */
 export function repeatedOf(texts: readonly string[] | undefined): Pick<TextInput, 'last' | 'isLastCut'> {
   const text = (texts ?? []).join('\n')
   return { last: text.slice(0, ECHO_UNITS_MAX), isLastCut: text.length > ECHO_UNITS_MAX }
@@ -251,9 +248,7 @@ export function wordsOf(texts: readonly string[]): number {
   return texts.reduce((sum, text) => sum + countOf(text), 0)
 }
 
-/**
- * Words by their beginnings: an expression that matches each word of 256 KiB would hold the loop for 13 ms.
- */
+/** Words by their beginnings: an expression that matches each word of 256 KiB would hold the loop for 13 ms. */
 function countOf(text: string): number {
   let count = 0
   let isBetween = true

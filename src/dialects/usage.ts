@@ -10,10 +10,7 @@ export const REPORTED_SEARCHES_MAX = 10_000
 
 export const NOTHING_REPORTED: ReportedTiers = {}
 
-/**
- * What an answer has reported so far.
- * @param members in which it may report more
- */
+/** What an answer has reported so far. @param members in which it may report more */
 export function reportedWith(reported: ReportedTiers, members: Members): ReportedTiers {
   let more: ReportedTiers | null = null
   for (const member of TIER_MEMBERS) {

@@ -53,10 +53,7 @@ export interface BodyForm {
    * texts are cloned at once.
    */
   readonly bulk?: string
-  /**
-   * Members that the shape does not name stay, and the operation reads them; `bytesMax` is
-   * INLINE_JSON_BYTES_MAX at most.
-   */
+  /** Members that the shape does not name stay, and the operation reads them; `bytesMax` is INLINE_JSON_BYTES_MAX at most. */
   readonly keepsOthers?: true
   /** The body contains secrets: its bytes are cleared after they were read. */
   readonly isSecret?: true

@@ -176,10 +176,7 @@ export const FAILURES = {
     'ours', 'backoff', 'The file storage failed or cannot be reached.', 'error'),
   containers_unsupported: row([503],
     'ours', 'no', 'Containers in a folder on disk are only supported on Linux.', 'error'),
-  /**
-   * For a row without its object, and for an object that differs from the stored one: both concern the
-   * operator.
-   */
+  /** For a row without its object, and for an object that differs from the stored one: both concern the operator. */
   content_missing: row([500], 'ours', 'no', 'The content of this file is missing.', 'error'),
   content_damaged: row([500], 'ours', 'no', 'The content of this file is damaged.', 'error'),
   /** The sweep removed the upload meanwhile. */
@@ -198,10 +195,7 @@ export const FAILURES = {
   intern_unknown: row([404], 'caller', 'after_change', 'There is no such intern.'),
   vault_unknown: row([404], 'caller', 'after_change', 'There is no such vault.'),
   vault_full: row([409], 'caller', 'after_change', 'A vault can have at most {limit} secrets.'),
-  /**
-   * The same answer for an unknown name, another host and a row that does not open: callers do not learn
-   * which secrets exist.
-   */
+  /** The same answer for an unknown name, another host and a row that does not open: callers do not learn which secrets exist. */
   secret_not_released: row([403],
     'caller', 'after_change', 'No secret `{name}` is bound to exactly this host.'),
   not_supported: row([400], 'caller', 'no', 'Sluice does not support this feature.'),
@@ -348,9 +342,7 @@ export function statusOf(name: FailureName, listed: readonly number[]): number {
   return row.fault === 'caller' ? 400 : 500
 }
 
-/**
- * The caller's text of a failure: with its first issue, because clients show the message and nothing else.
- */
+/** The caller's text of a failure: with its first issue, because clients show the message and nothing else. */
 export function textOf(failure: Failure): string {
   const fields = { ...USUAL, ...failure.fields }
   const text = FAILURES[failure.name].text

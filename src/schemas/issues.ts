@@ -183,10 +183,7 @@ function explainTag(
   issues.push({ path: below(path, tag), message, expected })
 }
 
-/**
- * Whether the value is of the branch's kind, judged by the discriminating literals and the first element
- * only.
- */
+/** Whether the value is of the branch's kind, judged by the discriminating literals and the first element only. */
 function resembles(schema: TSchema, value: unknown): boolean {
   const shape: Shape = schema
   if (shape.anyOf !== undefined) return shape.anyOf.some((branch) => resembles(branch, value))

@@ -29,15 +29,11 @@ export interface MarkPlan {
 
 /** The parts of a body that are kept in addition to its digest. */
 export interface KeptForm {
-  /**
-   * Members whose places are kept, with those that the shape of the body names and the nested ones. ASCII.
-   */
+  /** Members whose places are kept, with those that the shape of the body names and the nested ones. ASCII. */
   readonly names: readonly string[]
   /** Nested members whose places are kept, by the name of the top-level member. */
   readonly marks: Readonly<Record<string, MarkPlan>>
-  /**
-   * Objects within that the digest of the body points at, with the names of members whose places are kept.
-   */
+  /** Objects within that the digest of the body points at, with the names of members whose places are kept. */
   readonly objects?: {
     readonly names: readonly string[]
     /** Pure, as `BodyForm.digest`. */
@@ -62,9 +58,7 @@ export interface MemberSpan {
   readonly inner: number
 }
 
-/**
- * Figures of a span in a `SpanList`: the index of its name, and the members of `MemberSpan` in their order.
- */
+/** Figures of a span in a `SpanList`: the index of its name, and the members of `MemberSpan` in their order. */
 const SPAN_FIGURES = 7
 /** Spans as numbers, which move between threads without a copy. */
 export class SpanList {
@@ -80,9 +74,7 @@ export class SpanList {
     this.#figures.push(index, keyStart, start, end, next, comma, inner)
   }
 
-  /**
-   * Keeps the first `count` spans, and those of the others that `isKept` accepts by the index of their name.
-   */
+  /** Keeps the first `count` spans, and those of the others that `isKept` accepts by the index of their name. */
   keep(count: number, isKept: (index: number) => boolean): void {
     const figures = this.#figures
     let kept = count * SPAN_FIGURES
@@ -163,10 +155,7 @@ export class KeptBody {
     return (this.#marks ??= spansOf(this.#packedMarks, this.#names))
   }
 
-  /**
-   * Members of an object that the digest of the body points at, likewise.
-   * @param names by which the object was read
-   */
+  /** Members of an object that the digest of the body points at, likewise. @param names by which the object was read */
   object(nth: number, names: readonly string[]): readonly MemberSpan[] {
     const packed = this.#objects[nth]
     if (packed === undefined) throw new Error('the positions of this object were not kept')

@@ -26,9 +26,7 @@ export interface Config {
   /** Absolute. */
   readonly dataDir: string
   readonly fronts: number
-  /**
-   * Configured number of long-session threads; `supervisor/fleet/shares.ts` computes the effective number.
-   */
+  /** Configured number of long-session threads; `supervisor/fleet/shares.ts` computes the effective number. */
   readonly workers: number
   readonly runners: number
   readonly databaseUrl: Secret | null
@@ -159,10 +157,7 @@ export function childEnvironment(): NodeJS.ProcessEnv {
   return { ...MALLOC, ...process.env, UV_THREADPOOL_SIZE: '32' }
 }
 
-/**
- * The environment of a program that is not part of Sluice: the paths of programs and libraries, without keys
- * and addresses.
- */
+/** The environment of a program that is not part of Sluice: the paths of programs and libraries, without keys and addresses. */
 export function bareEnvironment(): NodeJS.ProcessEnv {
   const { PATH, LD_LIBRARY_PATH } = process.env
   return { PATH, ...(LD_LIBRARY_PATH === undefined ? {} : { LD_LIBRARY_PATH }), LC_ALL: 'C', TZ: 'UTC' }
@@ -193,10 +188,7 @@ export function terminalPreferences(): { readonly isDumb: boolean; readonly isUn
   }
 }
 
-/**
- * Whether a stream gets colors: NO_COLOR turns them off, else FORCE_COLOR decides, else only a terminal that
- * can show them.
- */
+/** Whether a stream gets colors: NO_COLOR turns them off, else FORCE_COLOR decides, else only a terminal that can show them. */
 export function hasColour(stream: { readonly isTTY?: boolean }): boolean {
   const { NO_COLOR, FORCE_COLOR } = environment()
   if (NO_COLOR !== undefined || FORCE_COLOR === '0' || FORCE_COLOR === 'false') return false
@@ -336,9 +328,7 @@ function effectiveText(config: Config, { name, schema, given }: Given): string {
   return 'default' in schema ? String(schema.default) : ''
 }
 
-/**
- * Variables with the prefix that are no settings: the path of the settings file, and secrets of users.
- */
+/** Variables with the prefix that are no settings: the path of the settings file, and secrets of users. */
 export const NOT_SETTINGS: ReadonlySet<string> = new Set(['SLUICE_CONFIG', ...SECRETS_OF_VERBS])
 
 const CHECKS = new Map(Object.entries(Settings.properties).map(([name, schema]) => [name, Compile(schema)]))

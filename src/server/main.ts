@@ -9,10 +9,7 @@ const AHEAD_COLLECT_MS = 1_000
 
 // Each role loads only its own modules: a runner that loads the front end starts a third of a second later.
 
-/**
- * Runs a node until a signal ends it.
- * @returns the exit code; throws `ConfigInvalid` or `StartRefused`
- */
+/** Runs a node until a signal ends it. @returns the exit code; throws `ConfigInvalid` or `StartRefused` */
 export async function serve(): Promise<number> {
   const role = await import('./main/serve.ts')
   return role.serve()

@@ -6,9 +6,7 @@ const FLOAT32_BYTES = 4
 /** This file cannot prove that the string is valid. */
 const FAILED = -1
 
-/**
- * The ends of a text that is no multiple of three numbers: characters of one number or two, and its padding.
- */
+/** The ends of a text that is no multiple of three numbers: characters of one number or two, and its padding. */
 const RESTS = [
   // Of the last character four bits are left, or two: they are zero.
   { characters: 6, padding: Buffer.from('=="'), last: charactersOf('AQgw') },

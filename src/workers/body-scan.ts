@@ -25,10 +25,7 @@ import {
   type Plan,
 } from './kept-plan.ts'
 
-/**
- * Names of this module's own: the lookup of another module's name at each use costs a tenth of the time of
- * these loops.
- */
+/** Names of this module's own: the lookup of another module's name at each use costs a tenth of the time of these loops. */
 const {
   BACKSLASH,
   CLOSE_LIST,
@@ -69,10 +66,7 @@ export interface Member extends json.Span {
 }
 
 export type BodyScan =
-  /**
-   * The last of two members with the same name, at the place of the first. Among the unknown members as many
-   * as requested.
-   */
+  /** The last of two members with the same name, at the place of the first. Among the unknown members as many as requested. */
   | {
       readonly ok: true
       readonly known: readonly Member[]
@@ -304,10 +298,7 @@ class BodyScanner {
     }
   }
 
-  /**
-   * Keeps `#place`.
-   * @returns a fault, or 0
-   */
+  /** Keeps `#place`. @returns a fault, or 0 */
   #keep(index: number, isTop: boolean): number {
     const place = this.#place
     const list = isTop ? this.#members : this.#marks

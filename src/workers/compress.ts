@@ -1,8 +1,6 @@
 import { gzipSync } from 'node:zlib'
 
-/**
- * Level 1 takes a third of the default level's time, and makes a list of JSON about 15 % larger. Decision.
- */
+/** Level 1 takes a third of the default level's time, and makes a list of JSON about 15 % larger. Decision. */
 const GZIP_LEVEL = 1
 
 /** Returns a buffer of its own, which can be moved: the buffer of zlib may be larger. */

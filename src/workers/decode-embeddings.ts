@@ -20,10 +20,7 @@ interface Reading {
   readonly totalTokens: unknown
 }
 
-/**
- * Parses a provider's answer, checks every vector, and writes the answer in OpenAI's form and the requested
- * encoding.
- */
+/** Parses a provider's answer, checks every vector, and writes the answer in OpenAI's form and the requested encoding. */
 export function decodeEmbeddings(job: Decoding['in']): Decoding['out'] {
   const { protocol, answer, encoding, count } = job
   const taken = scanned(job)
@@ -59,9 +56,7 @@ function scanned({ protocol, answer, encoding, count }: Decoding['in']): Decodin
   return { ok: true, data: answer.subarray(start, end), promptTokens, totalTokens }
 }
 
-/**
- * A value of two bytes may take a hundred bytes of heap, and a thread whose heap is full may end the process.
- */
+/** A value of two bytes may take a hundred bytes of heap, and a thread whose heap is full may end the process. */
 function isParsable(answer: Uint8Array): boolean {
   if (answer.length <= PARSED_MARKS_MAX) return true
   let commas = 0

@@ -12,9 +12,7 @@ const GRAM_CHARS_MIN = 3
 /** UTF-16 units of the longest part of a word that counts. */
 const GRAM_CHARS_MAX = 5
 
-/**
- * Decimals of a written number: enough for float32 of a unit vector, and half as long as its full expansion.
- */
+/** Decimals of a written number: enough for float32 of a unit vector, and half as long as its full expansion. */
 const PRECISION = 1e7
 
 /**
@@ -106,10 +104,7 @@ function step(hash: number, unit: number): number {
   return Math.imul(hash ^ unit, 0x01000193)
 }
 
-/**
- * Makes the low bits as good as the high ones. Signed: lookups of 32-bit numbers are faster than those of
- * larger ones.
- */
+/** Makes the low bits as good as the high ones. Signed: lookups of 32-bit numbers are faster than those of larger ones. */
 function mix(hash: number): number {
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)

@@ -11,9 +11,7 @@ export const REWRITTEN_INPUTS_MAX = 64 * KIB
 type Encoding = ShortJobTypes['encode_embeddings']
 type Part = Record<string, unknown>
 
-/**
- * Writes the body of one call in another protocol: Cohere's `POST /v2/embed`, Gemini's `:batchEmbedContents`.
- */
+/** Writes the body of one call in another protocol: Cohere's `POST /v2/embed`, Gemini's `:batchEmbedContents`. */
 export function encodeEmbeddings(job: Encoding['in']): Encoding['out'] {
   const input =
     job.input instanceof Uint8Array

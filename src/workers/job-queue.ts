@@ -33,10 +33,7 @@ export class JobQueue {
     return this.#all.waiting
   }
 
-  /**
-   * Null when there is a place for one more job of this caller, which may cost another job its place.
-   * Failure: busy.
-   */
+  /** Null when there is a place for one more job of this caller, which may cost another job its place. Failure: busy. */
   makeRoom(caller: Caller): Failure | null {
     const path = pathOf(caller)
     const organization = this.#all.below.get(caller.organizationId)
@@ -58,10 +55,7 @@ export class JobQueue {
     return this.#all.next()
   }
 
-  /**
-   * A job of this caller begins, before it is removed from the waiting jobs; `ended` reports how long it had
-   * a thread.
-   */
+  /** A job of this caller begins, before it is removed from the waiting jobs; `ended` reports how long it had a thread. */
   began(caller: Caller): void {
     this.#all.began(pathOf(caller))
   }

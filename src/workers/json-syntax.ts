@@ -1,9 +1,6 @@
 import * as json from '../schemas/values/json-bytes.ts'
 
-/**
- * Names of this module's own: the lookup of another module's name at each use costs a tenth of the time of
- * these loops.
- */
+/** Names of this module's own: the lookup of another module's name at each use costs a tenth of the time of these loops. */
 const { BACKSLASH, DOT, endOfDigits, ESCAPED, hexOf, LOWER_E, LOWER_U, MINUS, NINE, PLUS } = json
 const { isPlain, QUOTE, SPACE, UPPER_E, WRONG, ZERO } = json
 
@@ -37,10 +34,7 @@ export function jsonBytes({ buffer, byteOffset, byteLength }: Uint8Array): JsonB
   }
 }
 
-/**
- * @param at after the opening quote
- * @returns the place after the closing quote, or a fault
- */
+/** @param at after the opening quote @returns the place after the closing quote, or a fault */
 export function endOfString({ bytes, view }: JsonBytes, at: number): number {
   const { length } = bytes
   const fourEnd = length - 4
@@ -77,10 +71,7 @@ export function endOfText(bytes: Buffer, from: number): number {
   return WRONG
 }
 
-/**
- * Whether a string, some of whose letters may be escaped, equals the text.
- * @param at after the opening quote
- */
+/** Whether a string, some of whose letters may be escaped, equals the text. @param at after the opening quote */
 export function isWritten(bytes: Uint8Array, at: number, ascii: string): boolean {
   for (let nth = 0; nth < ascii.length; nth++) {
     const code = ascii.charCodeAt(nth)
@@ -96,10 +87,7 @@ export function isWritten(bytes: Uint8Array, at: number, ascii: string): boolean
 const LONG_S = 0x17f
 const KELVIN = 0x212a
 
-/**
- * The same where letters may have any case, as encoding/json of Go and others read names.
- * @param lower in small letters
- */
+/** The same where letters may have any case, as encoding/json of Go and others read names. @param lower in small letters */
 export function isWrittenInAnyCase(bytes: Uint8Array, at: number, lower: string): boolean {
   for (let nth = 0; nth < lower.length; nth++) {
     let code = bytes[at] ?? 0
@@ -174,10 +162,7 @@ function endOfEscape(bytes: Uint8Array, at: number): number {
   return second >= 0xdc00 && second <= 0xdfff ? next + ESCAPE_BYTES : LONE_SURROGATE
 }
 
-/**
- * @param start of the first byte
- * @returns the place after the number, or a fault
- */
+/** @param start of the first byte @returns the place after the number, or a fault */
 export function endOfNumber(bytes: Buffer, start: number): number {
   let at = bytes[start] === MINUS ? start + 1 : start
   const whole = at

@@ -49,10 +49,7 @@ export class KeptNames {
     this.#indices = byFirstByte([...names.keys()], (index) => names[index] ?? '')
   }
 
-  /**
-   * @param at after the opening quote of a key
-   * @returns the index of its name, or NO_NAME
-   */
+  /** @param at after the opening quote of a key @returns the index of its name, or NO_NAME */
   indexAt(bytes: Uint8Array, at: number): number {
     const near = this.#indices[bytes[at] ?? 0]
     if (near === undefined) return NO_NAME

@@ -1,10 +1,7 @@
 import * as json from '../schemas/values/json-bytes.ts'
 import { ScanWindow } from './scan-memory.ts'
 
-/**
- * Names of this module's own: the lookup of another module's name at each use costs a tenth of the time of
- * this loop.
- */
+/** Names of this module's own: the lookup of another module's name at each use costs a tenth of the time of this loop. */
 const { CLOSE_LIST, COMMA, DOT, isDigit, isSpace, LOWER_E, MINUS, PLUS, UPPER_E, ZERO } = json
 
 /** Digits before the point, above which a parser must decide. */
@@ -120,10 +117,7 @@ function endOfRest(bytes: Uint8Array, at: number): number {
   return bytes[at] === COMMA || bytes[at] === CLOSE_LIST ? at : FAILED
 }
 
-/**
- * Skips white space up to a limit; the caller then finds the rest instead of the expected byte, and refuses
- * the list.
- */
+/** Skips white space up to a limit; the caller then finds the rest instead of the expected byte, and refuses the list. */
 export function endOfSpace(bytes: Uint8Array, at: number): number {
   const limit = at + SPACE_BYTES_MAX
   while (at < limit && isSpace(bytes[at])) at++

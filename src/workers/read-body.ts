@@ -360,9 +360,7 @@ function scalarOf(bytes: Buffer, span: Span): unknown {
     : JSON.parse(bytes.toString('utf8', span.start, span.end))
 }
 
-/**
- * A value of the kind that begins with this byte: no shape accepts it, and the issue names the kind alone.
- */
+/** A value of the kind that begins with this byte: no shape accepts it, and the issue names the kind alone. */
 function standIn(first: number): unknown {
   return first === OPEN_LIST ? [] : JSON.parse(STAND_INS[String.fromCharCode(first)] ?? '0')
 }

@@ -20,9 +20,7 @@ const BASE64_STEP = 16
 /** The character of base64 that is six zero bits. */
 const UPPER_A = 0x41
 
-/**
- * Null when the processor, or a flag of Node, has no vectors of 16 bytes: then every byte is read by itself.
- */
+/** Null when the processor, or a flag of Node, has no vectors of 16 bytes: then every byte is read by itself. */
 const CODE = load()
 /** Where the last characters of a text are completed to a round. */
 const LAST = CODE?.memory.subarray(2 * REGION_BYTES, 2 * REGION_BYTES + BASE64_STEP) ?? null

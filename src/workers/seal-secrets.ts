@@ -71,10 +71,7 @@ function seal(value: Uint8Array, keys: SealingKeys, aad: Uint8Array): SealedOut 
   return { fingerprint, sealed: moved(sealValue(keys.sealing, value, aad)) }
 }
 
-/**
- * Every column of the row that restricts where a value may go: after an edit of any of them the value does
- * not open.
- */
+/** Every column of the row that restricts where a value may go: after an edit of any of them the value does not open. */
 function boundTo({ workspaceId, vaultId }: VaultPlace, { name, hosts, version }: SecretFacts): Uint8Array {
   return lengthPrefixed('sluice secret', workspaceId, vaultId, name, String(hosts.length), ...hosts, version)
 }

@@ -26,10 +26,7 @@ import { refusalsOf } from '../dialects/refusals.ts'
 /** A pure, CPU-heavy function of the short-job pool. */
 export interface Task<N extends ShortJobName> {
   run(input: ShortJobTypes[N]['in']): ShortJobTypes[N]['out'] | Promise<ShortJobTypes[N]['out']>
-  /**
-   * Bytes of the answer whose buffers are moved to the calling thread instead of being copied; no buffer
-   * twice.
-   */
+  /** Bytes of the answer whose buffers are moved to the calling thread instead of being copied; no buffer twice. */
   moves(out: ShortJobTypes[N]['out']): readonly (Uint8Array | Uint32Array)[]
 }
 

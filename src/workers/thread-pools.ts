@@ -41,10 +41,7 @@ export interface PoolOptions {
   /** Threads of each lane: the lane of jobs below a millisecond, and the lane of the others. */
   readonly shortThreads: number
   readonly sessionThreads: number
-  /**
-   * Short jobs of a lane that may wait for a thread; one more is `busy`, taken from the organization with the
-   * most of them.
-   */
+  /** Short jobs of a lane that may wait for a thread; one more is `busy`, taken from the organization with the most of them. */
   readonly queueMax: number
   /** Short jobs of one organization that may wait; as many as of all when omitted; one more is `busy`. */
   readonly organizationQueueMax?: number
@@ -203,10 +200,7 @@ interface LaneLoad {
   readonly busyMs: number
 }
 
-/**
- * Logs a thread that ends without a job; without a listener its error would end the process. Another thread
- * is started.
- */
+/** Logs a thread that ends without a job; without a listener its error would end the process. Another thread is started. */
 function logErrors(threads: Piscina, log: Pick<Log, 'error'>): void {
   threads.on('error', (cause: unknown) => log.error('worker.thread_lost', { kind: 'short', cause }))
 }

@@ -5,9 +5,7 @@ const FLOAT32_BYTES = 4
 /** The largest finite float32: a larger number would become Infinity in base64. */
 const FLOAT32_MAX = 3.4028234663852886e38
 
-/**
- * Reads one vector in either form; null for an invalid one: empty, not finite, or not whole float32 numbers.
- */
+/** Reads one vector in either form; null for an invalid one: empty, not finite, or not whole float32 numbers. */
 export function readVector(value: unknown): readonly number[] | null {
   if (typeof value === 'string') return fromBase64(value)
   if (!Array.isArray(value) || value.length === 0) return null

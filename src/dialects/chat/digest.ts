@@ -109,10 +109,7 @@ const TEXTS: ReadonlyMap<string, ReadonlySet<string>> = new Map(
   ['text', 'refusal', 'thinking', 'reasoning'].map((type) => [type, new Set([type])]),
 )
 
-/**
- * @param bytes of the whole body
- * @param escaped of them, bytes that escapes take beyond their characters
- */
+/** @param bytes of the whole body @param escaped of them, bytes that escapes take beyond their characters */
 export function chatSizeOf(chat: ChatBody, bytes: number, escaped = 0): TextSize {
   const { messages, response_format } = chat
   const media = new CountedMedia()

@@ -145,10 +145,7 @@ export interface ReadDetails {
 
 const TYPES: ReadonlySet<unknown> = new Set(['reasoning.text', 'reasoning.summary', 'reasoning.encrypted'])
 
-/**
- * @param text `reasoning` of the same message, which counts where no detail has a text
- * @param callIds of the message
- */
+/** @param text `reasoning` of the same message, which counts where no detail has a text @param callIds of the message */
 export function readDetails(
   details: readonly unknown[],
   text: string,

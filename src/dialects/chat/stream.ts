@@ -100,9 +100,7 @@ export class ChatWalk extends WholeWalk {
     return this.#top.createdS
   }
 
-  /**
-   * The figures of the provider, a JSON object; null: the bytes have none. Valid as long as the bytes are.
-   */
+  /** The figures of the provider, a JSON object; null: the bytes have none. Valid as long as the bytes are. */
   get usage(): Buffer | null {
     return this.partOf(this.#top.usage ?? this.#choices.usage)
   }

@@ -255,9 +255,7 @@ export class ContentParts implements Members {
     this.pictures.clear()
   }
 
-  /**
-   * @param at the opening bracket. @returns the place after the list, or a fault; WRONG for too many parts
-   */
+  /** @param at the opening bracket. @returns the place after the list, or a fault; WRONG for too many parts */
   list(at: number, depth: number): number {
     const end = this.#walk.list(this, at, depth)
     const { texts, thoughts, pictures } = this

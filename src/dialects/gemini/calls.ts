@@ -22,10 +22,7 @@ export function geminiPaths(upstreamModel: string): GeminiPaths {
   }
 }
 
-/**
- * Google's count of the tokens of a prompt as callers of messages read it.
- * @returns null: the answer has no count
- */
+/** Google's count of the tokens of a prompt as callers of messages read it. @returns null: the answer has no count */
 export function geminiCount(body: Uint8Array): Uint8Array | null {
   const tokens = countOf(parsed(body)['totalTokens'])
   return tokens === null ? null : Buffer.from(JSON.stringify({ input_tokens: tokens }))

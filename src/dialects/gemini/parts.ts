@@ -31,10 +31,7 @@ export class GeminiPartStream extends PartEvents {
   #blocked: string | undefined
   #usage: TokenUsage | null = null
 
-  /**
-   * @param readLarge as in `PartEvents`
-   * @param tier what the head of the answer reports; null: nothing
-   */
+  /** @param readLarge as in `PartEvents` @param tier what the head of the answer reports; null: nothing */
   constructor(failureOf: FailureOf, { readLarge, tier }: GeminiTerms = {}) {
     super(failureOf, readLarge)
     this.report({ service_tier: tier })

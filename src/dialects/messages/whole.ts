@@ -5,10 +5,7 @@ import type { NativeHead, ReadAnswer } from '../parts.ts'
 import { Output, WholeWalk } from '../walk/object-walk.ts'
 import { writtenAnew } from '../walk/written-json.ts'
 
-/**
- * A whole answer of a provider that speaks Anthropic's messages. Null: no JSON object, an error, or no
- * content.
- */
+/** A whole answer of a provider that speaks Anthropic's messages. Null: no JSON object, an error, or no content. */
 export function readMessageAnswer(body: Buffer, head: NativeHead): ReadAnswer | null {
   const walk = new MessageWalk(head)
   return walk.run(body, true) ? walk.read : null

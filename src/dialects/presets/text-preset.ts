@@ -40,20 +40,14 @@ export interface PresetForm {
   readonly conflicts?: {
     /** Members of a request that decide on it. */
     readonly names: readonly string[]
-    /**
-     * @param fields of a preset, in the words of the form
-     * @param own those members of the request, where it has them
-     */
+    /** @param fields of a preset, in the words of the form @param own those members of the request, where it has them */
     fitting(fields: Members, own: Members): FittingFields
   }
   /** @param systemPrompt as JSON */
   promptEdits(body: KeptBody, systemPrompt: string): readonly BodyEdit[]
 }
 
-/**
- * What makes two tools the same one: the name of a function, else the type, with a name where the tool has
- * one.
- */
+/** What makes two tools the same one: the name of a function, else the type, with a name where the tool has one. */
 export function toolIdentity(tool: unknown): string {
   const { type = 'custom', name, ...more } = membersOf(tool)
   const named = membersOf(more[String(type)])['name'] ?? name ?? ''
@@ -123,10 +117,7 @@ export interface FittingFields {
   readonly dropped: readonly string[]
 }
 
-/**
- * @param fields of the preset, in the words of messages
- * @param own members of the request
- */
+/** @param fields of the preset, in the words of messages @param own members of the request */
 export function besideThinking(fields: Members, own: Members): FittingFields {
   const other = twoOfOne(fields, own)
   const rest = without(fields, other)

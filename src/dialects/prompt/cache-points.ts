@@ -22,10 +22,7 @@ export function isEmptyText(part: MarkedPart & { readonly text?: string }): bool
   return part.kind === 'text' && part.text === ''
 }
 
-/**
- * Removes silent parts. A cache mark on one moves to the part before it.
- * @param lost called for a mark without such a part
- */
+/** Removes silent parts. A cache mark on one moves to the part before it. @param lost called for a mark without such a part */
 export function speaking<P extends MarkedPart>(
   parts: readonly P[],
   isSilent: (part: P) => boolean,

@@ -21,10 +21,7 @@ const SCHEMA = {
 
 const USED = usedMembers('responses', 'tools', { type: 'custom' })
 
-/**
- * @param path of what has its name
- * @returns null: it has none
- */
+/** @param path of what has its name @returns null: it has none */
 export function readFreeform(members: Members, path: JsonPath, others: Others): PromptTool | null {
   const [name, description] = [textOf(members['name']), textOf(members['description'])]
   if (name === null) return null

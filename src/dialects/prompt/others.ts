@@ -54,10 +54,7 @@ export class Others {
     else this.drop(name, path)
   }
 
-  /**
-   * Adds the members of an object that its reader does not use.
-   * @param prefix of their names
-   */
+  /** Adds the members of an object that its reader does not use. @param prefix of their names */
   addRest(object: Members, used: ReadonlySet<string>, { path, prefix = '' }: RestPlace): void {
     for (const name in object) {
       if (name === CACHE_MARK && used.has(name)) this.#addMark(object[name], [...path, name])

@@ -39,10 +39,7 @@ export class PromptDraft {
     return !this.isSameForm && this.terms.isOfPreset !== true
   }
 
-  /**
-   * @param path of the member; a member of a member has a dot between them
-   * @param value null: the body has no such member
-   */
+  /** @param path of the member; a member of a member has a dot between them @param value null: the body has no such member */
   set(path: string, value: unknown): void {
     if (value === null) return
     const [top, inner] = namesOf(path)
@@ -77,10 +74,7 @@ export class PromptDraft {
     this.drop(name)
   }
 
-  /**
-   * @param name as chat has it
-   * @param path in the caller's body; absent: where the name says
-   */
+  /** @param name as chat has it @param path in the caller's body; absent: where the name says */
   drop(name: string, path?: string): void {
     this.#add(shownName(name, this.prompt.dialect), path)
   }

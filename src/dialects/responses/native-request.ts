@@ -83,10 +83,7 @@ export function hasBareReasoning(body: KeptBody): boolean {
   return bare > 0
 }
 
-/**
- * Cuts the items that name reasoning which the provider has not stored, and the ids of pictures whose
- * content is here.
- */
+/** Cuts the items that name reasoning which the provider has not stored, and the ids of pictures whose content is here. */
 function referenceEdits(body: KeptBody): { readonly edits: readonly BodyEdit[]; readonly dropped: string[] } {
   const edits: BodyEdit[] = []
   const dropped = new Set<string>()

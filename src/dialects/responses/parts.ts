@@ -39,10 +39,7 @@ export class ResponsesParts extends PartEvents {
   #isAnswered = false
   #usage: TokenUsage | null = null
 
-  /**
-   * @param format of the provider's signatures
-   * @param readLarge as in `PartEvents`
-   */
+  /** @param format of the provider's signatures @param readLarge as in `PartEvents` */
   constructor(
     failureOf: FailureOf,
     format: string = SIGNATURE_FORMATS.responses,

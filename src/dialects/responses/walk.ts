@@ -63,10 +63,7 @@ export class ResponseWalk extends WholeWalk {
     return this.partOf(this.response.usage)
   }
 
-  /**
-   * Writes all of it, with the members that the response lacks.
-   * @param status of a response without a status
-   */
+  /** Writes all of it, with the members that the response lacks. @param status of a response without a status */
   write(out: SpliceSink, status: string): void {
     const { close } = this.response
     if (close === -1) return this.walk.splices.apply(this.start, this.end, out)

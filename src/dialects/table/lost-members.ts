@@ -27,9 +27,7 @@ export function lostIssues(
   return [...refused, ...lost]
 }
 
-/**
- * @param name of a member that a provider of the caller's own form does not get, as `x-sluice-dropped` has it
- */
+/** @param name of a member that a provider of the caller's own form does not get, as `x-sluice-dropped` has it */
 export function nativeIssue(dialect: Dialect, name: string): Issue {
   const isGiven = GIVEN[dialect].includes(name)
   const path = isGiven || WITHIN_TURNS[dialect].includes(name) ? turnsPathOf(dialect) : pathOf(name)

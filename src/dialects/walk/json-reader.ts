@@ -182,10 +182,7 @@ export function isText(bytes: Buffer, start: number, end: number, ascii: string)
   return mayBe && JSON.parse(bytes.toString('utf8', start, end)) === ascii
 }
 
-/**
- * @returns the count that `[start, end)` writes, or WRONG when it is no whole number from 0 to
- * 999,999,999,999
- */
+/** @returns the count that `[start, end)` writes, or WRONG when it is no whole number from 0 to 999,999,999,999 */
 export function countAt(bytes: Buffer, start: number, end: number): number {
   if (end <= start || end - start > 12) return WRONG
   let count = 0

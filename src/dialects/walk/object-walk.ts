@@ -30,10 +30,7 @@ export interface Members {
    * @param depth of the value
    */
   member(key: number, length: number, at: number, depth: number): number
-  /**
-   * All members were read. Returns members to be added, with commas between them.
-   * @param at the closing brace
-   */
+  /** All members were read. Returns members to be added, with commas between them. @param at the closing brace */
   end(at: number): string
   /** Reads an item of their list that is no object. */
   other(at: number, depth: number): number
@@ -80,10 +77,7 @@ export class ObjectWalk {
     return bytes[at] === CLOSE_OBJECT ? this.#close(members, at, true) : this.#rest(members, at, -1, depth)
   }
 
-  /**
-   * Continues in an object after a member that stays.
-   * @param end of the member's value
-   */
+  /** Continues in an object after a member that stays. @param end of the member's value */
   resume(members: Members, end: number, depth: number): number {
     if (end < 0) return end
     const { bytes } = this.json
@@ -110,10 +104,7 @@ export class ObjectWalk {
     }
   }
 
-  /**
-   * @param first the quote of the next key
-   * @param before the end of the member before it; -1: none before it stays
-   */
+  /** @param first the quote of the next key @param before the end of the member before it; -1: none before it stays */
   #rest(members: Members, first: number, before: number, depth: number): number {
     const { bytes } = this.json
     let at = first
@@ -150,10 +141,7 @@ export class ObjectWalk {
   }
 }
 
-/**
- * @param at the place after the opening quote
- * @returns the closing quote; ODD for a key with an escape
- */
+/** @param at the place after the opening quote @returns the closing quote; ODD for a key with an escape */
 function endOfKey(bytes: Buffer, at: number): number {
   const { length } = bytes
   for (; at < length; at++) {

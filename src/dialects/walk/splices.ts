@@ -7,18 +7,13 @@ export interface SpliceSink {
   text(text: string): void
 }
 
-/**
- * Parts of some bytes that are replaced, in the order of the bytes. The lists are used again for other bytes.
- */
+/** Parts of some bytes that are replaced, in the order of the bytes. The lists are used again for other bytes. */
 export class Splices {
   readonly #from: number[] = []
   readonly #to: number[] = []
   readonly #put: (string | Span)[] = []
 
-  /**
-   * Replaces `[from, to)`; no part begins before the end of the last one.
-   * @param put a text, or other bytes of the source
-   */
+  /** Replaces `[from, to)`; no part begins before the end of the last one. @param put a text, or other bytes of the source */
   add(from: number, to: number, put: string | Span): void {
     this.#from.push(from)
     this.#to.push(to)

@@ -88,9 +88,7 @@ export function hostFormOf(host: string): HostForm | null {
   return normalHost(host) === host && isPunycodeSound(host) ? 'name' : null
 }
 
-/**
- * Rejects labels in punycode that decode to nothing, or to a text with another encoding: URLs refuse them.
- */
+/** Rejects labels in punycode that decode to nothing, or to a text with another encoding: URLs refuse them. */
 function isPunycodeSound(host: string): boolean {
   return (
     !host.includes('xn--') ||

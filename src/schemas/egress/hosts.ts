@@ -2,10 +2,7 @@ import type { Issue } from '../failure-metadata.ts'
 import { HOST_CHARS_MAX, HOST_LABEL_CHARS_MAX, HOST_NORMALIZED_CHARS_MAX } from '../vault/vault-limits.ts'
 import { ISSUES_MAX } from '../limits/limits.ts'
 
-/**
- * Letters of other scripts must come as punycode: otherwise two spellings of one name would be two hosts.
- * Decision.
- */
+/** Letters of other scripts must come as punycode: otherwise two spellings of one name would be two hosts. Decision. */
 const EXPECTED = 'an exact DNS hostname such as api.example.com, in its ASCII form'
 
 /** A last label that makes a URL read the whole host as an IPv4 address. WHATWG URL, "ends in a number". */

@@ -273,10 +273,7 @@ export interface EndpointPlace {
 
 const CHAT = '/chat/completions'
 
-/**
- * Normalizes a `base_url`; null for an invalid one: another scheme than HTTPS, credentials, a query or a
- * fragment.
- */
+/** Normalizes a `base_url`; null for an invalid one: another scheme than HTTPS, credentials, a query or a fragment. */
 export function placeOf(baseUrl: string): EndpointPlace | null {
   if (!URL.canParse(baseUrl)) return null
   const url = new URL(baseUrl)

@@ -34,10 +34,7 @@ export function expiryIssue(fields: ReadonlyMap<string, string>): Issue | null {
   }
 }
 
-/**
- * Seconds from the creation of a file to its expiry; null: the file does not expire.
- * @param fields without an issue
- */
+/** Seconds from the creation of a file to its expiry; null: the file does not expire. @param fields without an issue */
 export function expiresAfterOf(fields: ReadonlyMap<string, string>): number | null {
   const seconds = fields.get(SECONDS)
   return seconds === undefined ? null : secondsOf(seconds)

@@ -12,10 +12,7 @@ const Bytes = Type.Integer({ minimum: 0, description: 'Size in bytes.' })
 /** The form of a file in replies to different clients. */
 export type FileShape = 'openrouter' | 'anthropic' | 'openai'
 
-/**
- * Request headers that decide the form; `x-stainless-lang` stands for any header that begins with
- * `x-stainless-`.
- */
+/** Request headers that decide the form; `x-stainless-lang` stands for any header that begins with `x-stainless-`. */
 export const SHAPE_HEADERS = [
   'anthropic-version',
   'anthropic-beta',

@@ -187,10 +187,7 @@ export const ChatAnswer = Type.Object({
   usage: ChatUsage,
 })
 
-/**
- * The data of each event of a streamed answer; `[DONE]` follows the last one. A provider's events have more
- * members.
- */
+/** The data of each event of a streamed answer; `[DONE]` follows the last one. A provider's events have more members. */
 export const ChatChunk = Type.Object({
   ...Head,
   object: Type.Literal('chat.completion.chunk'),

@@ -74,9 +74,7 @@ function isSessionIdTooLong(sessionId: string): boolean {
   return sessionId.length > SESSION_ID_CHARS_MAX && [...sessionId].length > SESSION_ID_CHARS_MAX
 }
 
-/**
- * The session of a call: its body's, which was checked with the body, or that of its header `x-session-id`.
- */
+/** The session of a call: its body's, which was checked with the body, or that of its header `x-session-id`. */
 export function sessionIdOf(
   inBody: string | null | undefined,
   inHeader: string | undefined,

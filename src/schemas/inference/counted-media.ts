@@ -71,10 +71,7 @@ export class CountedMedia {
     if (!this.#placed.has(name)) this.#placed.set(name, path)
   }
 
-  /**
-   * @param bytes of the whole body
-   * @param escaped of them, bytes that escapes take beyond their characters
-   */
+  /** @param bytes of the whole body @param escaped of them, bytes that escapes take beyond their characters */
   sizes(bytes: number, escaped: number): Pick<TextSize, 'promptBytesMost' | 'text' | 'media' | 'placed'> {
     const textBytes = Math.max(0, bytes - this.#notText - escaped)
     const placed = [...this.#placed].map(([name, path]): PlacedModality => ({ name, path }))

@@ -15,10 +15,7 @@ export const TRANSLATED_INLINE_BYTES_MAX = 64 * 1024
 export const MESSAGES_MAX = 4_096
 /** Tools of one call. D12. */
 export const TOOLS_MAX = 1_024
-/**
- * Tokens of an answer, and calls of tools, that a call asks for at most: numbers are exact up to there.
- * Decision.
- */
+/** Tokens of an answer, and calls of tools, that a call asks for at most: numbers are exact up to there. Decision. */
 export const ASKED_MAX = Number.MAX_SAFE_INTEGER
 /** Models that are tried after the first (`models`). D11. */
 export const FALLBACK_MODELS_MAX = 8

@@ -3,10 +3,7 @@ import { estimatedTokens } from './counted-media.ts'
 import type { FileUse } from './file-references.ts'
 import type { MediaCounts, TextSize } from './text-request.ts'
 
-/**
- * How the content of a file stands in a request: base64 of a document, of a picture or of a sound, or the
- * text itself.
- */
+/** How the content of a file stands in a request: base64 of a document, of a picture or of a sound, or the text itself. */
 export type InlineForm = 'file' | 'image' | 'audio' | 'text'
 
 const IMAGES = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'] as const satisfies readonly MimeType[]

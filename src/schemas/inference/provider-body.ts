@@ -40,9 +40,7 @@ interface Splice<H = never> {
   readonly hole?: { readonly content: H; readonly after: string }
 }
 
-/**
- * Pieces below so many bytes are copied into one: each piece costs a write, which takes longer than a copy.
- */
+/** Pieces below so many bytes are copied into one: each piece costs a write, which takes longer than a copy. */
 const JOINED_PIECES_BYTES_MAX = 4_096
 const NULL_BEGIN = 0x6e
 const CLOSE_OBJECT = 0x7d

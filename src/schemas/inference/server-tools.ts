@@ -37,18 +37,13 @@ export function chatServerTools(chat: ChatBody): ServerTools | null {
   return null
 }
 
-/**
- * Tools that a provider of messages describes and the caller runs: their types begin with a name, and end
- * with a date.
- */
+/** Tools that a provider of messages describes and the caller runs: their types begin with a name, and end with a date. */
 const CLIENT_TOOL = /^(?:custom$|bash_\d|text_editor_\d|computer_\d|memory_\d)/
 const WEB_SEARCH = /^web_search_\d/
 const WEB_FETCH = /^web_fetch_\d/
 /** Steps of these cost their tokens alone. */
 const OF_TOKENS = /^(?:mcp_toolset$|tool_search_tool_)/
-/**
- * Those whose results the model reads itself. Later versions run code between, without a maximum of steps.
- */
+/** Those whose results the model reads itself. Later versions run code between, without a maximum of steps. */
 const DIRECT: ReadonlySet<string> = new Set(['web_search_20250305', 'web_fetch_20250910'])
 const DIRECT_CALLER = 'direct'
 

@@ -15,10 +15,7 @@ export const STREAM_SILENCE_MS = 10_000
 export const STREAM_LAST_EVENT_MS_MAX = 5_000
 /** Bytes of one event of a provider's stream: a picture comes in one. D12. */
 export const STREAM_EVENT_BYTES_MAX = 16 * MIB
-/**
- * Bytes of an event that is parsed and rewritten on the loop, in about 10 ms; a larger one must already be
- * regular. Decision.
- */
+/** Bytes of an event that is parsed and rewritten on the loop, in about 10 ms; a larger one must already be regular. Decision. */
 export const STREAM_MENDED_BYTES_MAX = MIB
 /** Bytes of a provider's stream in all, its comments among them. D12. */
 export const STREAM_BYTES_MAX = 128 * MIB

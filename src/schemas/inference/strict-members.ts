@@ -2,16 +2,11 @@
 
 /** A member of a request or of a part of it that is OpenRouter's. */
 export interface ForeignMember {
-  /**
-   * Values that change nothing, as JSON: a member with such a value is not named as dropped. Null is one
-   * always.
-   */
+  /** Values that change nothing, as JSON: a member with such a value is not named as dropped. Null is one always. */
   readonly defaults: readonly string[]
 }
 
-/**
- * Top-level members that are cut out. `reasoning` is not among them: its effort becomes `reasoning_effort`.
- */
+/** Top-level members that are cut out. `reasoning` is not among them: its effort becomes `reasoning_effort`. */
 export const STRICT_CUT: Readonly<Record<string, ForeignMember>> = {
   top_k: { defaults: ['0', '-1'] },
   top_a: { defaults: ['0'] },

@@ -42,10 +42,7 @@ export interface TextSize {
   /** Tools that the provider runs; null: none. */
   readonly serverTools: ServerTools | null
   readonly media: MediaCounts
-  /**
-   * The first medium of each kind whose content, or its address, is in the request and no text; absent:
-   * none.
-   */
+  /** The first medium of each kind whose content, or its address, is in the request and no text; absent: none. */
   readonly placed?: readonly PlacedModality[]
   /**
    * The most tokens of each answer: in chat the larger of `max_tokens` and `max_completion_tokens`, since
@@ -109,10 +106,7 @@ export interface TextInput {
   readonly dearMember: string | null
   /** What the call asks for that may have a price of its own, as modifiers name it. */
   readonly tiers: Tiers
-  /**
-   * JSON pointer of the member by which the provider summarizes the input before it answers; absent: it does
-   * not.
-   */
+  /** JSON pointer of the member by which the provider summarizes the input before it answers; absent: it does not. */
   readonly compactionPath?: string
   /** The provider may answer with another model, which it knows alone (`fallbacks`). */
   readonly hasFallbacks: boolean

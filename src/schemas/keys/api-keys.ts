@@ -13,10 +13,7 @@ export const OWN_KEYS_BEGIN = 'sk-sluice-'
 
 export type KeyKind = keyof typeof KEY_PREFIXES
 
-/**
- * Kinds of API keys. The tokens of identity providers are kept apart from these, and only operators create
- * them.
- */
+/** Kinds of API keys. The tokens of identity providers are kept apart from these, and only operators create them. */
 export type ApiKeyKind = Exclude<KeyKind, 'scim'>
 
 /** Random bytes of a key. */

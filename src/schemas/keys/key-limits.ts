@@ -15,10 +15,7 @@ export const EPOCH_POLL_TIMEOUT_MS = 400
  * a late timer. Decision.
  */
 export const EPOCH_OVERDUE_MS = EPOCH_POLL_MS + EPOCH_POLL_TIMEOUT_MS + 100
-/**
- * Milliseconds of grace, at least: with less, a front would ask a healthy store for known keys between two
- * polls. Decision.
- */
+/** Milliseconds of grace, at least: with less, a front would ask a healthy store for known keys between two polls. Decision. */
 export const KEY_GRACE_MS_MIN = 2_000
 /** Milliseconds that a request waits for its key to be loaded. Decision. */
 export const KEY_LOAD_MS_MAX = 2_000

@@ -13,18 +13,11 @@ export const KEY_SCOPES = [
 ] as const
 export type KeyScope = (typeof KEY_SCOPES)[number]
 
-/**
- * Text of the reference and the command line about a scope without an operation that inference or intern
- * keys may call.
- */
+/** Text of the reference and the command line about a scope without an operation that inference or intern keys may call. */
 export const RESERVED_SCOPE_TEXT =
   'presets:write is reserved: no operation uses it yet, because only management keys can write presets'
 
-/**
- * Whether a key has one of the needed scopes.
- * @param scopes of a key; null = all
- * @param needed empty: every key may
- */
+/** Whether a key has one of the needed scopes. @param scopes of a key; null = all @param needed empty: every key may */
 export function hasScope(scopes: readonly KeyScope[] | null, needed: readonly KeyScope[]): boolean {
   return scopes === null || needed.length === 0 || needed.some((scope) => scopes.includes(scope))
 }

@@ -15,15 +15,9 @@ export const INLINE_JSON_COMMAS_MAX = 16 * KIB
  * long as reading. Decision.
  */
 export const INLINE_DIGESTED_COMMAS_MAX = 4 * KIB
-/**
- * Bytes above which the values and commas of a JSON body are counted: a smaller body cannot hold up the loop.
- * Decision.
- */
+/** Bytes above which the values and commas of a JSON body are counted: a smaller body cannot hold up the loop. Decision. */
 export const OUTLINED_BYTES_MIN = 16 * KIB
-/**
- * Known top-level members of a body whose bytes are kept, with their repetitions: a place is kept of each.
- * Decision.
- */
+/** Known top-level members of a body whose bytes are kept, with their repetitions: a place is kept of each. Decision. */
 export const KEPT_MEMBERS_MAX = 4 * KIB
 /**
  * Nested members of a body whose places are kept, since some providers must not get them: two for each of

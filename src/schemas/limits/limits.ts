@@ -11,9 +11,7 @@ export const JSON_BODY_BYTES_MAX = 4 * MIB
 export const JSON_DEPTH_MAX = 64
 /** Bytes above which a JSON body is read in a short job instead of on the loop. Design §4.4. */
 export const INLINE_JSON_BYTES_MAX = 256 * KIB
-/**
- * Bytes above which a short job lists the issues of a JSON body: listing takes longer than reading. Decision.
- */
+/** Bytes above which a short job lists the issues of a JSON body: listing takes longer than reading. Decision. */
 export const INLINE_ISSUES_BYTES_MAX = 16 * KIB
 /** Milliseconds that an unfinished body may pause. C10. */
 export const BODY_STALL_MS = 8_000
@@ -40,9 +38,7 @@ export const REPLY_BEAT_MS = 4_000
 export const REPLY_STALL_MS = 60_000
 /** Milliseconds after its deadline in which an operation may still answer by itself. Decision. */
 export const DEADLINE_GRACE_MS = 250
-/**
- * Milliseconds after which the thread of a short job is ended: five times the slowest regular job. Decision.
- */
+/** Milliseconds after which the thread of a short job is ended: five times the slowest regular job. Decision. */
 export const SHORT_JOB_MS_MAX = 20_000
 /**
  * Milliseconds after which the thread of a short job is ended in a runner, whose threads have lower priority:
@@ -57,10 +53,7 @@ export const SESSION_ID_CHARS_MAX = 256
 export const CONTROL_DEADLINE_MS = 10_000
 /** Characters of a caller's own request id. C12. */
 export const REQUEST_ID_CHARS_MAX = 128
-/**
- * Bytes of a request's target and all its headers, names included. uWebSockets.js has no limit of its own.
- * Decision.
- */
+/** Bytes of a request's target and all its headers, names included. uWebSockets.js has no limit of its own. Decision. */
 export const HEADERS_BYTES_MAX = 16 * KIB
 /** HTTP processes of one node. Decision. */
 export const FRONTS_MAX = 256
@@ -74,10 +67,7 @@ export const NODE_DRAIN_MS_MAX = 600_000
 export const REPLACED_FRONT_MS = 12_000
 /** Milliseconds that a replaced front finishes its calls, which may be streams. D34. */
 export const REPLACED_CALLS_MS = 600_000
-/**
- * Milliseconds from the first calls of a node until a spare front is loaded, which takes half a second of one
- * core. Decision.
- */
+/** Milliseconds from the first calls of a node until a spare front is loaded, which takes half a second of one core. Decision. */
 export const SPARE_FRONT_MS = 10_000
 /** Milliseconds without calls after which the spare front is ended: it takes memory. Decision. */
 export const SPARE_REST_MS = 45_000

@@ -23,10 +23,7 @@ export const RATE_RETURN_MS = RATE_SLACK_MS - RATE_USE_MS
 export const RATE_LEASES_MAX = 50_000
 /** Tokens used in RATE_BLOCK_MS from which a front borrows a block ahead for a key. Design §6. */
 export const RATE_PREFETCH_MIN = 8
-/**
- * Spans of RATE_BLOCK_MS in a row with use from which a front borrows ahead for a key of lower use. Design
- * §6.
- */
+/** Spans of RATE_BLOCK_MS in a row with use from which a front borrows ahead for a key of lower use. Design §6. */
 export const RATE_STEADY_BLOCKS = 6
 /** Divisor of a minute's limit: the quotient may come at once. C11. */
 export const RATE_BURST_DIVISOR = 10

@@ -1,9 +1,6 @@
 /** Negotiation of a page's form by the headers of the request. */
 
-/**
- * Whether the coding is listed, with a quality other than 0. RFC 9110 §12.5.3.
- * @param acceptEncoding the header's value
- */
+/** Whether the coding is listed, with a quality other than 0. RFC 9110 §12.5.3. @param acceptEncoding the header's value */
 export function takesCoding(acceptEncoding: string | undefined, coding: 'br' | 'gzip'): boolean {
   return (acceptEncoding ?? '').split(',').some((listed) => {
     const [name, quality = ''] = listed.split(';').map((part) => part.trim().toLowerCase())
@@ -11,10 +8,7 @@ export function takesCoding(acceptEncoding: string | undefined, coding: 'br' | '
   })
 }
 
-/**
- * Whether the caller has the form already, compared weakly. RFC 9110 §13.1.2.
- * @param ifNoneMatch the header's value
- */
+/** Whether the caller has the form already, compared weakly. RFC 9110 §13.1.2. @param ifNoneMatch the header's value */
 export function hasForm(ifNoneMatch: string | undefined, etag: string): boolean {
   if (ifNoneMatch === undefined) return false
   const tags = ifNoneMatch.split(',').map((tag) => tag.trim().replace(/^W\//, ''))

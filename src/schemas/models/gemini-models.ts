@@ -3,10 +3,7 @@ export const GEMINI_STOPS_MAX = 5
 
 /** Facts that the name of a Google model implies; the API does not report them. */
 export interface GeminiModel {
-  /**
-   * Takes levels of thinking, media within results of functions, and refuses a step of the model without a
-   * signature.
-   */
+  /** Takes levels of thinking, media within results of functions, and refuses a step of the model without a signature. */
   readonly isThird: boolean
   /** Tokens that the model may think with; null: levels alone, or it cannot think. */
   readonly budget: { readonly min: number; readonly max: number } | null

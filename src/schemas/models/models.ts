@@ -11,10 +11,7 @@ const nullable = <T extends Type.TSchema>(shape: T) => Type.Union([shape, Type.N
 const Decimal = Type.String({ pattern: '^\\d+(\\.\\d+)?$', description: 'USD as a decimal string.' })
 const Count = Type.Integer({ minimum: 0 })
 
-/**
- * `prompt` and `completion` are per token, `request` per request, the other prices per the unit in their
- * name. C14,
- */
+/** `prompt` and `completion` are per token, `request` per request, the other prices per the unit in their name. C14, */
 export const Pricing = Type.Object(
   {
     prompt: Decimal,
@@ -160,10 +157,7 @@ export type ModelEndpoint = Static<typeof ModelEndpoint>
 /** Answer of GET /model/{author}/{slug}. §4.11. */
 export const ModelAnswer = Type.Object({ data: Model })
 
-/**
- * Answer of GET /models/{model}: the model without an envelope, as OpenAI's clients expect it. Sluice's
- * extension.
- */
+/** Answer of GET /models/{model}: the model without an envelope, as OpenAI's clients expect it. Sluice's extension. */
 export const BareModel = Type.Object({
   ...Model.properties,
   object: Type.Literal('model'),
@@ -202,10 +196,7 @@ export const ModelParams = Type.Object({
 })
 export type ModelParams = Static<typeof ModelParams>
 
-/**
- * Path of GET /models/{model}: a whole id in one segment with its slash percent-encoded, or an alias without
- * a slash.
- */
+/** Path of GET /models/{model}: a whole id in one segment with its slash percent-encoded, or an alias without a slash. */
 export const BareModelParams = Type.Object({ model: Type.String({ minLength: 1 }) })
 export type BareModelParams = Static<typeof BareModelParams>
 

@@ -193,10 +193,7 @@ const SOLD_TIERS: readonly string[] = ['flex', 'priority', 'ultrafast', 'perform
 /** The words for them, and for the usual one. `auto` leaves the tier to the account, so it names none. */
 export const ACCOUNT_TIERS: readonly string[] = [...USUAL.service_tier, ...SOLD_TIERS, 'fast']
 
-/**
- * The name of a tier as modifiers have it.
- * @returns undefined: no name, or none that the account does not decide
- */
+/** The name of a tier as modifiers have it. @returns undefined: no name, or none that the account does not decide */
 export function tierOf(member: TierMember, value: unknown): string | undefined {
   if (typeof value !== 'string' || value === '') return undefined
   const name = value.toLowerCase()

@@ -6,10 +6,7 @@ import { KIB, MIB } from '../limits/limits.ts'
 export const UPSTREAM_ANSWER_BYTES_MAX = 128 * MIB
 /** Bytes of provider answers that one front holds at once. Design §4. */
 export const UPSTREAM_ANSWERS_BYTES_MAX = 256 * MIB
-/**
- * Bytes of an answer that is scanned on the loop, in a millisecond at most; a short job scans a larger
- * answer. Decision.
- */
+/** Bytes of an answer that is scanned on the loop, in a millisecond at most; a short job scans a larger answer. Decision. */
 export const SCANNED_INLINE_BYTES_MAX = MIB
 /** Bytes of a provider's `usage` that are parsed on the loop. Decision. */
 export const USAGE_BYTES_MAX = 16 * KIB
@@ -19,10 +16,7 @@ export const UPSTREAM_ERROR_BYTES_MAX = 64 * KIB
 export const UPSTREAM_CONNECTIONS_MAX = 512
 /** Calls of one front that wait for a connection to one provider origin; `busy` beyond. Decision. */
 export const UPSTREAM_WAITING_MAX = 1_024
-/**
- * Downloads that one front reads from one provider origin at once, so that calls find free connections.
- * Decision.
- */
+/** Downloads that one front reads from one provider origin at once, so that calls find free connections. Decision. */
 export const UPSTREAM_STREAMS_MAX = 256
 /**
  * Long calls that one front makes to trusted providers at once, over all origins, unless SLUICE_STREAMS says
@@ -45,15 +39,9 @@ export const UPSTREAM_KEEP_ALIVE_MS = 20_000
 export const UPSTREAM_TIMEOUT_MS_DEFAULT = 30_000
 /** Milliseconds that a catalogue may set for one attempt; more would outlast every call. Decision. */
 export const PROVIDER_TIMEOUT_MS_MAX = 600_000
-/**
- * Milliseconds until the first output of a model that writes, for a provider whose catalogue entry names no
- * time. D17.
- */
+/** Milliseconds until the first output of a model that writes, for a provider whose catalogue entry names no time. D17. */
 export const FIRST_OUTPUT_MS_DEFAULT = 120_000
-/**
- * Milliseconds between two events of a model that writes, for a provider whose catalogue entry names no time.
- * D17.
- */
+/** Milliseconds between two events of a model that writes, for a provider whose catalogue entry names no time. D17. */
 export const STALL_MS_DEFAULT = 120_000
 /**
  * Gateways that a call may have passed. A call that passed as many is not sent to private endpoints, since

@@ -31,10 +31,7 @@ export interface LimitFlags {
   readonly keyCountsByok: boolean
 }
 
-/**
- * Whether a finite limit counts the calls of an endpoint.
- * @param isOwn called with a credential of the workspace
- */
+/** Whether a finite limit counts the calls of an endpoint. @param isOwn called with a credential of the workspace */
 export function isCounted(flags: LimitFlags, isOwn: boolean): boolean {
   if (!isOwn) return flags.isCreditLimited || flags.isWorkspaceLimited || flags.isKeyLimited
   // Credit is the operator's money.
@@ -135,10 +132,7 @@ export function textCostNano(usage: TokenCounts, price: TextPrice): number {
   )
 }
 
-/**
- * Cost of all buckets together and of what is no tokens, in whole nano-USD: rounded up once, at most
- * COST_NANO_MAX.
- */
+/** Cost of all buckets together and of what is no tokens, in whole nano-USD: rounded up once, at most COST_NANO_MAX. */
 export function pricedNano(buckets: readonly PricedTokens[], otherNano: number): number {
   let sum = 0
   // Taking a pair apart makes an iterator.

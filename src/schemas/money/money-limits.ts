@@ -1,9 +1,6 @@
 /** Named limits of money, each with its unit and its source. */
 
-/**
- * USD of a budget, of a key's limit, of a top-up and of all credit: nine times their nano-USD fit a `bigint`.
- * Decision.
- */
+/** USD of a budget, of a key's limit, of a top-up and of all credit: nine times their nano-USD fit a `bigint`. Decision. */
 export const USD_MAX = 1_000_000_000
 /**
  * Nano-USD that one call costs at most, 9 million USD: numbers are exact up to there. Workspaces set the

@@ -93,10 +93,7 @@ function curesOf({ member, affordable, asked, byDefault }: RefusedTokens): reado
     : [send, 'set `default_max_output_tokens` on the key']
 }
 
-/**
- * The refusal of a call whose cost has no upper bound.
- * @param kinds accounts with a finite limit, at least one
- */
+/** The refusal of a call whose cost has no upper bound. @param kinds accounts with a finite limit, at least one */
 export function costUnbounded(kinds: readonly AccountKind[], cause: UnboundedCause): Outcome<never> {
   const scope = ORDER.find((kind) => kinds.includes(kind)) ?? 'workspace'
   const { detail, issues } = causeOf(cause)

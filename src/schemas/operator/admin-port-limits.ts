@@ -36,10 +36,7 @@ export const LIVE_LOOKS_KEPT = 10
 export const LIVE_MODELS_MAX = 20
 /** Milliseconds without progress after which a reader of the live view is cut off. Decision. */
 export const LIVE_STALL_MS = 30_000
-/**
- * Milliseconds after its last use at which a session of the dashboard ends. A page that is in sight uses it.
- * Decision.
- */
+/** Milliseconds after its last use at which a session of the dashboard ends. A page that is in sight uses it. Decision. */
 export const SESSION_IDLE_MS = 15 * 60_000
 /** Milliseconds after its sign-in at which a session of the dashboard ends, whatever its use. Decision. */
 export const SESSION_MS_MAX = 12 * 60 * 60_000

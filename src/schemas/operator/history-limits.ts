@@ -6,9 +6,7 @@ export const HISTORY_SECONDS_KEPT = 3_600
 export const HISTORY_MINUTES_KEPT = 1_440
 /** Hours that Postgres keeps at the grain of an hour: a month. Decision. */
 export const HISTORY_HOURS_KEPT = 744
-/**
- * Seconds of one histogram at the grain of a second: a second alone has too few calls for a p99. Decision.
- */
+/** Seconds of one histogram at the grain of a second: a second alone has too few calls for a p99. Decision. */
 export const HISTORY_QUANTILE_S = 10
 /** Operations with lines of their own. Decision. */
 export const HISTORY_OPERATIONS_MAX = 16

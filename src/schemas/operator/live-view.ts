@@ -178,9 +178,7 @@ const MoneyView = Type.Object({
   }),
 })
 
-/**
- * The state of a node: one event of `GET /api/v1/admin/live` of the admin port, and the answer with `?once`.
- */
+/** The state of a node: one event of `GET /api/v1/admin/live` of the admin port, and the answer with `?once`. */
 export const LiveView = Type.Object({
   at: Type.String({ format: 'date-time' }),
   version: Type.String(),

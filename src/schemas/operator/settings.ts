@@ -22,10 +22,7 @@ export const VIDEO_CLIP_DAYS_MAX = 3_650
 
 const ROOT_KEY = '([0-9a-f]{16}:)?[A-Za-z0-9+/=_-]{43,64}'
 const ROOT_KEYS = `^[\\s,]*${ROOT_KEY}([\\s,]+${ROOT_KEY})*[\\s,]*$`
-/**
- * Excludes text that a server or a library on the way would take for another place. A key has at most 1,024
- * bytes.
- */
+/** Excludes text that a server or a library on the way would take for another place. A key has at most 1,024 bytes. */
 const BUCKET = 's3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](?!.*/\\.{1,2}(/|$))(/[!-~]{0,128})?'
 /** A mistyped `s3://`, or another service, must not become a folder of that name. */
 const FOLDER = '(?![sS]3:|[A-Za-z][A-Za-z0-9+.-]*://|\\s).*\\S'

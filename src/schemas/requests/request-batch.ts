@@ -22,10 +22,7 @@ export function batchBytes({ figures, ...head }: RequestBatch): readonly Uint8Ar
   return [line, new Uint8Array(figures.buffer, figures.byteOffset, figures.byteLength)]
 }
 
-/**
- * The batches of a file, one after the other; their figures are in its bytes. Null for bytes that are no
- * whole batches.
- */
+/** The batches of a file, one after the other; their figures are in its bytes. Null for bytes that are no whole batches. */
 export function batchesOf(bytes: Uint8Array): readonly RequestBatch[] | null {
   const batches: RequestBatch[] = []
   for (let at = 0; at < bytes.length || at === 0;) {

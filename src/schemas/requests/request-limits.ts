@@ -21,10 +21,7 @@ export const REQUESTS_PAGE_DEFAULT = 50
 export const REQUESTS_LOOKED_MAX = 100_000
 /** Names on one page of the request log for which the nearest models are shown. Decision. */
 export const ASKED_MODELS_COMPARED_MAX = 8
-/**
- * Milliseconds that the page Requests rests for each row of a look: following a busy log costs the node little.
- * Decision.
- */
+/** Milliseconds that the page Requests rests for each row of a look: following a busy log costs the node little. Decision. */
 export const REQUESTS_ROW_REST_MS = 10
 /** Keys that a search by the name of a key covers, the newest ones. Decision. */
 export const REQUESTS_KEYS_NAMED_MAX = 1_000

@@ -27,10 +27,7 @@ export class SchemaNames {
     for (const name of more) this.#names.add(name)
   }
 
-  /**
-   * A pointer with `*` in place of each word of the caller.
-   * @returns these words, too
-   */
+  /** A pointer with `*` in place of each word of the caller. @returns these words, too */
   mask(path: string): { readonly pointer: string; readonly masked: readonly string[] } {
     const masked: string[] = []
     let isInList = false

@@ -89,9 +89,7 @@ export function canonicalName(name: string): string {
   return CANONICAL.get(name.toLowerCase()) ?? name
 }
 
-/**
- * Names that every object has: as names of attributes they would reach the prototype that all objects share.
- */
+/** Names that every object has: as names of attributes they would reach the prototype that all objects share. */
 export function isReserved(name: string): boolean {
   return name in Object.prototype || name === 'prototype'
 }
@@ -100,10 +98,7 @@ export function isComplex(value: unknown): value is Attributes {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/**
- * The value with canonical names at every depth, and without reserved names. The later of two equal names
- * counts.
- */
+/** The value with canonical names at every depth, and without reserved names. The later of two equal names counts. */
 export function canonical(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(canonical)
   return isComplex(value) ? canonicalMembers(value) : value
@@ -138,10 +133,7 @@ export function listedValues(value: unknown): number {
   )
 }
 
-/**
- * Entra writes booleans as texts.
- * @returns undefined for any other value
- */
+/** Entra writes booleans as texts. @returns undefined for any other value */
 export function booleanOf(value: unknown): boolean | undefined {
   if (typeof value === 'boolean') return value
   if (typeof value !== 'string') return undefined

@@ -19,8 +19,5 @@ export const SCIM_PATCH_OPERATIONS_MAX = 1_000
 
 /** Milliseconds of a call about a group, which may have 100,000 members. Decision. */
 export const SCIM_GROUP_DEADLINE_MS = 30_000
-/**
- * Bytes of groups in one front that an organization has requested and not read yet; a single answer may be
- * larger. Decision.
- */
+/** Bytes of groups in one front that an organization has requested and not read yet; a single answer may be larger. Decision. */
 export const SCIM_ANSWERS_BYTES_MAX = 64 * 1024 * 1024

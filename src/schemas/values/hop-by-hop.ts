@@ -14,10 +14,7 @@ export function isOfConnection(name: string): boolean {
   return OF_CONNECTION.has(name) || name.startsWith('proxy-')
 }
 
-/**
- * Further names in the `Connection` fields of a message.
- * @param headers flat list of names and values
- */
+/** Further names in the `Connection` fields of a message. @param headers flat list of names and values */
 export function namedByConnection(headers: readonly string[]): ReadonlySet<string> {
   const names = new Set<string>()
   for (let at = 0; at + 1 < headers.length; at += 2) {

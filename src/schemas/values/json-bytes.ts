@@ -104,10 +104,7 @@ export function hexOf(bytes: Uint8Array, at: number): number {
   return value
 }
 
-/**
- * Whether none of four bytes is a quote, a backslash or a control character: each of these sets its highest
- * bit here.
- */
+/** Whether none of four bytes is a quote, a backslash or a control character: each of these sets its highest bit here. */
 export function isPlain(four: number): boolean {
   const quotes = four ^ 0x22222222
   const slashes = four ^ 0x5c5c5c5c

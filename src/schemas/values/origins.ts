@@ -1,7 +1,4 @@
-/**
- * The origin of a service that listens at the host and port; a wildcard address becomes that of the machine
- * itself.
- */
+/** The origin of a service that listens at the host and port; a wildcard address becomes that of the machine itself. */
 export function originAt(host: string, port: number, isTls: boolean): string {
   return `${isTls ? 'https' : 'http'}://${hostForUrl(host)}:${port}`
 }

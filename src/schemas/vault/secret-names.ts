@@ -1,9 +1,6 @@
 import { SECRET_NAME_CHARS_MAX } from './vault-limits.ts'
 
-/**
- * Lower-case letters, digits and single underscores; begins with a letter and does not end with an
- * underscore. §4.4.
- */
+/** Lower-case letters, digits and single underscores; begins with a letter and does not end with an underscore. §4.4. */
 export const SECRET_NAME_PATTERN = '^(?!.*__)[a-z]([a-z0-9_]*[a-z0-9])?$'
 const SECRET_NAME = new RegExp(SECRET_NAME_PATTERN)
 

@@ -6,10 +6,7 @@ export const VIDEO_JOBS_OPEN_MAX = 20_000
  */
 export const VIDEO_OPEN_CHARS_MAX = 1_073_741_824
 
-/**
- * Milliseconds that a runner's claim of a job lasts without renewal: a runner that stops loses its jobs after
- * them. Decision.
- */
+/** Milliseconds that a runner's claim of a job lasts without renewal: a runner that stops loses its jobs after them. Decision. */
 export const VIDEO_LEASE_MS = 10_000
 /** Milliseconds between two rounds of a runner that renew its claims: each claim at every second round. Decision. */
 export const VIDEO_RENEW_ROUND_MS = 2_500
@@ -22,9 +19,7 @@ export const VIDEO_CLIPS_MAX = 10
 /** Characters of a failed job's error text. Decision. */
 export const VIDEO_ERROR_CHARS_MAX = 500
 
-/**
- * Milliseconds before the end of a lease in which a runner no longer writes or calls for the job. Decision.
- */
+/** Milliseconds before the end of a lease in which a runner no longer writes or calls for the job. Decision. */
 export const VIDEO_LEASE_MARGIN_MS = 500
 /** Milliseconds between two checks for due jobs that were not announced. Decision. */
 export const VIDEO_SWEEP_MS = 1_000
@@ -32,15 +27,9 @@ export const VIDEO_SWEEP_MS = 1_000
 export const VIDEO_HELD_MAX = 20_000
 /** Open jobs of one provider that one claim takes. Decision. */
 export const VIDEO_CLAIMED_AT_ONCE = 200
-/**
- * Milliseconds after a submission's timeout in which its job may still appear in the provider's list. Design
- * §7.
- */
+/** Milliseconds after a submission's timeout in which its job may still appear in the provider's list. Design §7. */
 export const VIDEO_LOOKUP_QUIET_MS = 60_000
-/**
- * Milliseconds by which a provider's clock may be late: the search of a provider's list begins this much
- * earlier. Decision.
- */
+/** Milliseconds by which a provider's clock may be late: the search of a provider's list begins this much earlier. Decision. */
 export const VIDEO_LOOKUP_SKEW_MS = 300_000
 /** Milliseconds of a poll, a read of a provider's list, or a call to cancel. Decision. */
 export const VIDEO_CALL_MS_MAX = 15_000

@@ -6,14 +6,9 @@ export const VIDEO_SECONDS_MAX = 3_600
 export const VIDEO_PRICE_USD_MAX = 1_000
 /** Seconds of a video when neither the request nor the model names a number. Decision. */
 export const VIDEO_SECONDS_DEFAULT = 5
-/**
- * Polls of one provider in a second, by the whole installation, when the catalogue names no number. Decision.
- */
+/** Polls of one provider in a second, by the whole installation, when the catalogue names no number. Decision. */
 export const VIDEO_POLLS_PER_SECOND_DEFAULT = 10
-/**
- * Polls of the `local` provider in a second when the catalogue names no number: these polls leave no process.
- * Decision.
- */
+/** Polls of the `local` provider in a second when the catalogue names no number: these polls leave no process. Decision. */
 export const VIDEO_LOCAL_POLLS_PER_SECOND_DEFAULT = 200
 /** Polls of one provider in a second that a catalogue may allow. Decision. */
 export const VIDEO_POLLS_PER_SECOND_MAX = 10_000

@@ -38,10 +38,7 @@ const SHORTER_SIDES: Readonly<Record<number, (typeof VIDEO_RESOLUTIONS)[number]>
   2160: '4K',
 }
 
-/**
- * The resolution of a size, by its shorter side; null for an unknown size or another text.
- * @param size `1280x720`
- */
+/** The resolution of a size, by its shorter side; null for an unknown size or another text. @param size `1280x720` */
 export function resolutionOfSize(size: string): (typeof VIDEO_RESOLUTIONS)[number] | null {
   if (!SIZE.test(size)) return null
   return SHORTER_SIDES[Math.min(...size.split('x').map(Number))] ?? null

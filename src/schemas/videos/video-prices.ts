@@ -39,19 +39,13 @@ export function isVideoSku(name: string): boolean {
   return name === VIDEO_SKU || SECOND_SKU.test(name)
 }
 
-/**
- * Nano-USD of one SKU; null for a fraction of a nano-USD, for a text that is not a decimal, and above
- * VIDEO_PRICE_USD_MAX.
- */
+/** Nano-USD of one SKU; null for a fraction of a nano-USD, for a text that is not a decimal, and above VIDEO_PRICE_USD_MAX. */
 export function videoSkuNano(usd: string): number | null {
   const price = nano(usd)
   return price === null || price > VIDEO_PRICE_USD_MAX * 1_000_000_000 ? null : price
 }
 
-/**
- * @param skus decimal strings of USD by name
- * @returns null when a name or a price is invalid
- */
+/** @param skus decimal strings of USD by name @returns null when a name or a price is invalid */
 export function videoPricing(skus: Readonly<Record<string, string>>): VideoPricing | null {
   const perSecond: SecondPrice[] = []
   let perVideoNano = 0
@@ -69,10 +63,7 @@ function audioOf(word: string | undefined): boolean | null {
   return word === undefined ? null : word === 'with'
 }
 
-/**
- * Whether there is a price for every video of that kind.
- * @param resolution null: for any resolution
- */
+/** Whether there is a price for every video of that kind. @param resolution null: for any resolution */
 export function isPriced(
   { perSecond, perVideoNano }: VideoPricing,
   resolution: string | null,

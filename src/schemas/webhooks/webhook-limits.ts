@@ -1,12 +1,6 @@
-/**
- * Milliseconds of one attempt to deliver a webhook, from the lookup of its receiver to the start of the
- * answer. C17.
- */
+/** Milliseconds of one attempt to deliver a webhook, from the lookup of its receiver to the start of the answer. C17. */
 export const WEBHOOK_ATTEMPT_MS_MAX = 15_000
-/**
- * Milliseconds of a call that sends a test event: an attempt, and the lookups and the secret before it.
- * Decision.
- */
+/** Milliseconds of a call that sends a test event: an attempt, and the lookups and the secret before it. Decision. */
 export const WEBHOOK_TEST_DEADLINE_MS = 20_000
 /** Events of one page of ended jobs. Decision. */
 export const WEBHOOK_EVENTS_PAGE_MAX = 100

@@ -1,7 +1,4 @@
-/**
- * Milliseconds from a failed attempt to the next; the first attempt is immediate, and the eighth is the
- * last.
- */
+/** Milliseconds from a failed attempt to the next; the first attempt is immediate, and the eighth is the last. */
 export const WEBHOOK_DELAYS_MS: readonly number[] = [5, 300, 1_800, 7_200, 18_000, 36_000, 36_000].map(
   (seconds) => seconds * 1_000,
 )
@@ -23,10 +20,7 @@ export interface DelayRules {
   readonly random: () => number
 }
 
-/**
- * @returns milliseconds until the next attempt, never less than the schedule's delay; null after the last
- * attempt
- */
+/** @returns milliseconds until the next attempt, never less than the schedule's delay; null after the last attempt */
 export function nextTryIn(
   { tries, retryAfterMs }: FailedTry,
   { delaysMs, retryAfterMsMax, random }: DelayRules,

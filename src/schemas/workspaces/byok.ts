@@ -35,9 +35,7 @@ export function parseProviderKeyId(id: string): ProviderKeyRef | null {
   return at > 0 && providerKeyId(ref) === id ? ref : null
 }
 
-/**
- * The part of a fingerprint that distinguishes a workspace's keys; it reveals nothing about them. Decision.
- */
+/** The part of a fingerprint that distinguishes a workspace's keys; it reveals nothing about them. Decision. */
 const LABEL_CHARS = 'sha256:'.length + 12
 
 export function providerKeyLabel(fingerprint: string | null): string {

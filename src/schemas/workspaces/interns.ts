@@ -9,10 +9,7 @@ export function isInternId(text: string): boolean {
   return UUID.test(text)
 }
 
-/**
- * Sluice stores records and runs nothing: every intern is `stopped`, and `destroying` in the answer of its
- * removal.
- */
+/** Sluice stores records and runs nothing: every intern is `stopped`, and `destroying` in the answer of its removal. */
 export const INTERN_STATUSES = [
   'awaiting_slack_install',
   'queued',

@@ -28,9 +28,7 @@ interface Configured {
   readonly headers?: readonly { readonly env: string | null }[]
 }
 
-/**
- * Names of the variables that a provider of the catalogue needs: for its key, and for its headers' values.
- */
+/** Names of the variables that a provider of the catalogue needs: for its key, and for its headers' values. */
 export function variablesOf({ apiKeyEnv, headers = [] }: Configured): readonly string[] {
   return [apiKeyEnv, ...headers.map(({ env }) => env)].filter((name) => name !== null)
 }

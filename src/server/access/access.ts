@@ -16,10 +16,7 @@ export const KEYS_HANDED_QUERY_MAX = 1_000
 export interface AccessOptions {
   readonly keys: KeyStore
   readonly feed: EpochFeed
-  /**
-   * Milliseconds after the last good poll during which known keys are served without asking the store. Design
-   * §3.
-   */
+  /** Milliseconds after the last good poll during which known keys are served without asking the store. Design §3. */
   readonly graceMs: number
   /** Milliseconds of the wall clock, as `Date.now`. */
   readonly now: () => number
@@ -163,9 +160,7 @@ export function regionalHosts(names: readonly string[]): RegionalHosts {
   return { has: (host) => known.size > 0 && known.has(nameOf(host)) }
 }
 
-/**
- * The name in a `Host` header: without port and without the dot that ends an absolute name, in lower case.
- */
+/** The name in a `Host` header: without port and without the dot that ends an absolute name, in lower case. */
 function nameOf(host: string): string {
   return host.replace(/:\d*$/, '').replace(/\.$/, '').toLowerCase()
 }
@@ -188,10 +183,7 @@ export function placeRefusal(
   return access.refusesRegional === true && call.isRegional ? REGIONAL_REFUSED : null
 }
 
-/**
- * Runs after the check of the scope, so that a key without access to the vault cannot learn that writes are
- * disabled.
- */
+/** Runs after the check of the scope, so that a key without access to the vault cannot learn that writes are disabled. */
 export function writesRefusal({ access }: AnyOperation, key: KeyRecord): Failure | null {
   return access.writesVault === true && !key.mayWriteVault ? WRITES_DISABLED : null
 }

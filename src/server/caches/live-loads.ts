@@ -15,10 +15,7 @@ export const BLIND_LOADS_MAX = 4
 
 export interface LiveLoadsDeps {
   readonly feed: Pick<EpochFeed, 'epoch' | 'subscribe'>
-  /**
-   * The name of the thing that a change touches, EVERYTHING, or null when the change touches nothing in this
-   * cache.
-   */
+  /** The name of the thing that a change touches, EVERYTHING, or null when the change touches nothing in this cache. */
   readonly nameOf: (change: Change) => string | null
   /** Drops at once all that the cache holds under the name. */
   readonly forget: (name: string) => void

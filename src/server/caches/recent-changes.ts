@@ -74,10 +74,7 @@ export class RecentChanges {
     return { count: this.#count, epoch: this.#feed.epoch }
   }
 
-  /**
-   * The change that overtook a read whose value depends on these names: a change with one of the names,
-   * EVERYTHING, or none.
-   */
+  /** The change that overtook a read whose value depends on these names: a change with one of the names, EVERYTHING, or none. */
   since({ count, epoch }: ReadStart, names: readonly string[]): 'named' | 'everything' | null {
     const isNamed = names.some((name) => {
       const recent = this.#byName.get(name)

@@ -19,10 +19,7 @@ export interface BuiltModel {
   readonly bySuffix: ReadonlyMap<string, ResolvedModel>
 }
 
-/**
- * @param entry a checked entry
- * @param shipped origins of the addresses of the shipped catalogue
- */
+/** @param entry a checked entry @param shipped origins of the addresses of the shipped catalogue */
 export function buildProvider(entry: ProviderEntry, shipped: ReadonlySet<string>): Provider {
   const origin = originOf(entry)
   return {
@@ -218,10 +215,7 @@ export function render(value: object): Uint8Array {
   return Buffer.from(JSON.stringify(value))
 }
 
-/**
- * Item of GET /videos/models.
- * @param endpoints endpoints of the shown id; the first priced one gives the prices
- */
+/** Item of GET /videos/models. @param endpoints endpoints of the shown id; the first priced one gives the prices */
 function wireVideoModel(
   wire: Model,
   facts: VideoFacts,

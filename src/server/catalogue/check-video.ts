@@ -130,10 +130,7 @@ function checkCover(skus: NonNullable<Skus>, path: string, video: ModelVideoEntr
   })
 }
 
-/**
- * Resolutions that the model offers. Null stands for every resolution: where the catalogue names none, Sluice
- * accepts any.
- */
+/** Resolutions that the model offers. Null stands for every resolution: where the catalogue names none, Sluice accepts any. */
 function advertised({ resolutions, sizes }: ModelVideoEntry): readonly (string | null)[] {
   if (resolutions === undefined && sizes === undefined) return [null]
   return [...new Set([...(resolutions ?? []), ...(sizes ?? []).map(resolutionOfSize)])]

@@ -41,10 +41,7 @@ export interface KnownProviders {
   readonly faulty: readonly string[]
 }
 
-/**
- * Checks that a shape cannot express: references, names used twice, prices finer than money is counted,
- * impossible dates.
- */
+/** Checks that a shape cannot express: references, names used twice, prices finer than money is counted, impossible dates. */
 export function checkEntries(
   known: KnownProviders,
   models: readonly Placed<ModelEntry>[],

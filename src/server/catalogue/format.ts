@@ -37,10 +37,7 @@ const Flag = Type.Boolean({ description: 'true or false' })
 const Names = list(Name, 'a list of strings')
 const Quantizations = `one of ${QUANTIZATIONS.join(', ')}`
 const Slug = text('a slug of lower-case letters, digits, `.`, `_` and `-`', '[a-z0-9][a-z0-9._-]*')
-/**
- * Marks an endpoint as free. An endpoint without this mark and without a price is unpriced, and limits
- * refuse it.
- */
+/** Marks an endpoint as free. An endpoint without this mark and without a price is unpriced, and limits refuse it. */
 const Free = Type.Optional(Flag)
 /** Every member is optional: an absent price is 0. */
 const Prices = Type.Partial(Pricing, { ...closed, description: 'an object of decimal strings' })
@@ -163,10 +160,7 @@ export type EndpointEntry = Static<typeof EndpointEntry>
 
 const Suffix = text('a suffix of lower-case letters, digits and `-`, without the colon', '[a-z0-9][a-z0-9-]*')
 const Endpoints = list(EndpointEntry, 'a list of endpoints')
-/**
- * A variant of a model. A variant without endpoints has those of its model, at its own price when it has
- * one.
- */
+/** A variant of a model. A variant without endpoints has those of its model, at its own price when it has one. */
 const VariantEntry = Type.Object(
   {
     suffix: Suffix,

@@ -16,9 +16,7 @@ export const MODELS_SELECTED_CACHED_MAX = 500_000
 export interface CatalogueFiles {
   /** The catalogue that ships with the product. */
   readonly shippedFile: string
-  /**
-   * The operator's own file (`SLUICE_CATALOG`): replaces entries of the same id or slug and adds the others.
-   */
+  /** The operator's own file (`SLUICE_CATALOG`): replaces entries of the same id or slug and adds the others. */
   readonly extraFile: string | null
   /** Wall clock in milliseconds, for filters on age. */
   readonly now?: () => number
@@ -34,10 +32,7 @@ export interface LoadedCatalogue {
   readonly warnings: readonly CatalogueProblem[]
   /** Endpoints without a price. */
   readonly unpriced: readonly UnpricedEndpoint[]
-  /**
-   * The index is built at the first use: for 100,000 models it takes a second and 340 MB, which a mere check
-   * saves.
-   */
+  /** The index is built at the first use: for 100,000 models it takes a second and 340 MB, which a mere check saves. */
   readonly catalogue: ModelCatalogue
 }
 
@@ -114,10 +109,7 @@ function merge(sources: readonly Source[]): Merged {
   return merged
 }
 
-/**
- * Adds an entry. A name that stands twice in one file is a mistake, and must not hide the mistakes of its
- * first entry.
- */
+/** Adds an entry. A name that stands twice in one file is a mistake, and must not hide the mistakes of its first entry. */
 function put<T>(entries: Map<string, Placed<T>>, name: string, placed: Placed<T>): void {
   const isRepeat = entries.get(name)?.file === placed.file
   entries.set(isRepeat ? `${name} ${placed.path}` : name, placed)

@@ -167,10 +167,7 @@ function hasAll(wanted: readonly string[], has: readonly string[]): boolean {
 
 type Rank = (one: Ranked) => readonly number[]
 
-/**
- * Values to sort by, lowest first; null where Sluice has no measurement, so that the order of the catalogue
- * stays.
- */
+/** Values to sort by, lowest first; null where Sluice has no measurement, so that the order of the catalogue stays. */
 const RANKS: Readonly<Record<ModelSort, Rank | null>> = {
   'most-popular': null,
   'top-weekly': null,

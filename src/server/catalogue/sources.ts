@@ -44,9 +44,7 @@ export interface Source {
   readonly isReplacing: boolean
   readonly providers: readonly Placed<ProviderEntry>[]
   readonly models: readonly Placed<ModelEntry>[]
-  /**
-   * Slugs of providers whose entries have a mistake: a reference to such a provider is not a second mistake.
-   */
+  /** Slugs of providers whose entries have a mistake: a reference to such a provider is not a second mistake. */
   readonly faultyProviders: readonly string[]
   readonly problems: readonly CatalogueProblem[]
 }
@@ -85,10 +83,7 @@ const NOTHING: Omit<Source, 'file'> = {
   problems: [],
 }
 
-/**
- * Values for faulty or missing members of a provider: those are reported already and must not cause a second
- * mistake.
- */
+/** Values for faulty or missing members of a provider: those are reported already and must not cause a second mistake. */
 const PROVIDER_STAND_INS = { protocol: 'local', base_url: 'https://unread' }
 /** Values for faulty or missing members of a model. */
 const MODEL_STAND_INS = { name: 'unread' }
@@ -127,9 +122,7 @@ function parse(file: string): { ok: true; value: unknown } | { ok: false; proble
   }
 }
 
-/**
- * Line and column from the parser's "at position N": a count of characters is of no use in a file of lines.
- */
+/** Line and column from the parser's "at position N": a count of characters is of no use in a file of lines. */
 function positionOf(message: string, text: string): string {
   const at = /at position (\d+)/.exec(message)?.[1]
   if (at === undefined) return ''

@@ -27,10 +27,7 @@ export function allTermsOf(entry: ModelEntry): readonly Terms[] {
   ]
 }
 
-/**
- * The terms of a variant. Its price applies to every endpoint that it inherits; its own endpoints may have
- * their own prices.
- */
+/** The terms of a variant. Its price applies to every endpoint that it inherits; its own endpoints may have their own prices. */
 function termsOf({ pricing, modifiers, free, endpoints }: Variant, model: ModelEntry): Omit<Terms, 'suffix'> {
   if (endpoints !== undefined) return { pricing, modifiers, isFree: free ?? false, endpoints }
   const inherited = model.endpoints ?? []
@@ -54,10 +51,7 @@ function termsOf({ pricing, modifiers, free, endpoints }: Variant, model: ModelE
   }
 }
 
-/**
- * True when calls of the endpoint are free. The endpoint's own statement comes before that of its model or
- * variant.
- */
+/** True when calls of the endpoint are free. The endpoint's own statement comes before that of its model or variant. */
 export function isFree({ free, pricing, video }: EndpointEntry, terms: Pick<Terms, 'isFree'>): boolean {
   return free ?? (pricing === undefined && video?.pricing_skus === undefined && terms.isFree)
 }
@@ -89,10 +83,7 @@ export interface UnpricedEndpoint {
   readonly provider: string
 }
 
-/**
- * The unpriced endpoints of a model that can be called.
- * @param isSpeaking the endpoint takes calls of models that write
- */
+/** The unpriced endpoints of a model that can be called. @param isSpeaking the endpoint takes calls of models that write */
 export function unpricedOf(
   entry: ModelEntry,
   isSpeaking: (endpoint: EndpointEntry) => boolean,

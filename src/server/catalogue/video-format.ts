@@ -38,10 +38,7 @@ const PricingSkus = Type.Optional(
   ),
 )
 
-/**
- * The requests that a video model accepts: the members of B2.1 without `supported_`, and further members for
- * routes.
- */
+/** The requests that a video model accepts: the members of B2.1 without `supported_`, and further members for routes. */
 export const ModelVideoEntry = Type.Object(
   {
     durations: set(Seconds, 'seconds'),

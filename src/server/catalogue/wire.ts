@@ -4,10 +4,7 @@ import type { PriceModifier } from '../../schemas/models/price-conditions.ts'
 import type { Provider } from '../ports/models/models.ts'
 import type { EndpointEntry, ModelEntry } from './format.ts'
 
-/**
- * One endpoint of a model under one id, plain or with a variant's suffix: the source of the wire form and of
- * the port's form.
- */
+/** One endpoint of a model under one id, plain or with a variant's suffix: the source of the wire form and of the port's form. */
 export interface Offer {
   readonly entry: EndpointEntry
   readonly provider: Provider

@@ -98,9 +98,7 @@ async function bareVerb(): Promise<string> {
   return '--help'
 }
 
-/**
- * The program with the verbs of the group that contains `verb`; with all verbs where no group contains it.
- */
+/** The program with the verbs of the group that contains `verb`; with all verbs where no group contains it. */
 export async function programOf(verb: string, outcome: CliOutcome, asJson: boolean): Promise<Command> {
   const name = commandName()
   const program = new Command('sluice').description('A self-hosted AI gateway')

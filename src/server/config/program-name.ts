@@ -31,10 +31,7 @@ export function programName({ script, npmEvent, path, folder }: Call): string {
 
 const NAME = 'sluice'
 
-/**
- * Replaces the program's plain name between back-ticks in a text by the command of this machine, which can be
- * pasted.
- */
+/** Replaces the program's plain name between back-ticks in a text by the command of this machine, which can be pasted. */
 export function asCalled(text: string, name: string): string {
   return text.replace(/`sluice (?=[a-z])/g, () => `\`${name} `)
 }

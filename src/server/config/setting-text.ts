@@ -29,10 +29,7 @@ export function isReadableFile(path: string): boolean {
   }
 }
 
-/**
- * False for an address that its client cannot parse: the client's error would end the process and name no
- * setting.
- */
+/** False for an address that its client cannot parse: the client's error would end the process and name no setting. */
 export function isParsable(schema: TSchema, given: string | undefined): boolean {
   if (!('mask' in schema) || schema.mask !== true || given === undefined) return true
   try {
@@ -55,10 +52,7 @@ export function expectedOf(schema: TSchema, given: string | undefined): string {
     : expected
 }
 
-/**
- * The given value for a problem's text: shortened, and without the password, whichever setting it was written
- * in.
- */
+/** The given value for a problem's text: shortened, and without the password, whichever setting it was written in. */
 export function shown(schema: TSchema, given: string): string {
   return JSON.stringify(
     'mask' in schema || /:\/\/.*@/.test(given) ? hidden(schema, given) : given.slice(0, 80),

@@ -7,10 +7,7 @@ interface Range {
   readonly first: ipaddr.IPv4 | ipaddr.IPv6
 }
 
-/**
- * The parsed SLUICE_EGRESS_ALLOW: the addresses that are not public and that callers may reach, and how.
- * Design §9.
- */
+/** The parsed SLUICE_EGRESS_ALLOW: the addresses that are not public and that callers may reach, and how. Design §9. */
 export class AllowList {
   readonly #ranges: readonly Range[]
 

@@ -11,10 +11,7 @@ const LENGTH = 'content-length'
 const ENCODING = 'content-encoding'
 const RETRY_AFTER = 'retry-after'
 
-/**
- * Reads the headers from undici's raw list (name, value, …): the length of a name rules out nearly all
- * others.
- */
+/** Reads the headers from undici's raw list (name, value, …): the length of a name rules out nearly all others. */
 export function readHeaders(raw: readonly Uint8Array[]): AnswerHeaders {
   let contentLength = -1
   let contentEncoding = ''

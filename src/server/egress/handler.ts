@@ -48,10 +48,7 @@ export interface ExchangeHandler {
   readonly isOver: boolean
   /** The request waits for a connection of a full pool; its client sets it. */
   isQueued?: boolean
-  /**
-   * The request has a connection.
-   * @returns false when nothing may be written: `onError` follows, and the connection stays
-   */
+  /** The request has a connection. @returns false when nothing may be written: `onError` follows, and the connection stays */
   onConnect(line: Line): boolean
   /** The first byte of a response has come. */
   onResponseStarted(): void

@@ -1,18 +1,14 @@
 import type { Caller } from '../../schemas/values/callers.ts'
 import type { AnswerBudget } from './answer-budget.ts'
 
-/**
- * Announced bytes above which a body is copied into its buffer as it arrives, instead of joined at the end.
- */
+/** Announced bytes above which a body is copied into its buffer as it arrives, instead of joined at the end. */
 const PLACED_BYTES_MIN = 4 * 1024 * 1024
 /**
  * Share of an announced body after whose arrival its buffer is created: the announced length alone, which
  * costs the sender nothing, creates none.
  */
 const PLACED_SHARE = 1 / 4
-/**
- * Early pieces that are copied with each later piece: all are in the buffer before the last piece arrives.
- */
+/** Early pieces that are copied with each later piece: all are in the buffer before the last piece arrives. */
 const MOVED_PIECES = 2
 
 const EMPTY = new Uint8Array(0)

@@ -33,9 +33,7 @@ const TICK_MS = 10
 export interface PoolDeps {
   readonly budget: AnswerBudget
   readonly connect: Connect
-  /**
-   * Connects for the lean client, which a trusted origin has besides undici; null, or absent: undici alone.
-   */
+  /** Connects for the lean client, which a trusted origin has besides undici; null, or absent: undici alone. */
   readonly connectLean?: Connect | null
   readonly limits: PoolLimits
   /** Every call of the pool takes a place, which other pools may share. Absent: the limits alone count. */

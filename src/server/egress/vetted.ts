@@ -54,9 +54,7 @@ const LIMITS = {
   keepAliveTimeout: VETTED_KEEP_ALIVE_MS,
   keepAliveMaxTimeout: VETTED_KEEP_ALIVE_MS,
 }
-/**
- * Share of the places for sockets above which idle pools are closed, so that a new connection finds a place.
- */
+/** Share of the places for sockets above which idle pools are closed, so that a new connection finds a place. */
 const CROWDED_SHARE = 3 / 4
 
 /**
@@ -144,10 +142,7 @@ export class VettedOrigins {
     return kept.pool
   }
 
-  /**
-   * No workspace takes all of the gate: slow destinations of one workspace would otherwise stop the calls of
-   * all.
-   */
+  /** No workspace takes all of the gate: slow destinations of one workspace would otherwise stop the calls of all. */
   #hasRoom(workspaceId: string | undefined): boolean {
     let all = 0
     let own = 0

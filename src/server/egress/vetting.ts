@@ -35,10 +35,7 @@ const DETAILS: Readonly<Record<DestinationRule, string>> = {
   address: 'The host resolves to an address that is not public.',
 }
 
-/**
- * The failure names the rule, and nothing that a name resolved to.
- * @param cause for the log
- */
+/** The failure names the rule, and nothing that a name resolved to. @param cause for the log */
 export function refusal(rule: DestinationRule, cause?: unknown): Failure {
   return {
     name: 'destination_refused',
@@ -48,10 +45,7 @@ export function refusal(rule: DestinationRule, cause?: unknown): Failure {
   }
 }
 
-/**
- * The port of a destination whose host and port are permitted at all; the addresses of its name are checked
- * later.
- */
+/** The port of a destination whose host and port are permitted at all; the addresses of its name are checked later. */
 export function portOf({ host, port }: Destination): Outcome<number> {
   if (hostFormOf(host) === null) return { ok: false, failure: refusal('host') }
   const wanted = port ?? 443

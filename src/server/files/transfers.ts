@@ -233,9 +233,7 @@ class ContainerWriting {
     })
   }
 
-  /**
-   * The file that lies at the path afterwards is the one that counts, even when another writer put it there.
-   */
+  /** The file that lies at the path afterwards is the one that counts, even when another writer put it there. */
   async #publish(claim: PathClaim, staging: Staging): Promise<Outcome<WrittenFile>> {
     const {
       storage: { containers },
@@ -333,10 +331,7 @@ async function promoteOpened(
   return stored.ok ? ok({ file: stored.value, isReplay: false }) : stored
 }
 
-/**
- * The sandbox may write the file during the copy, and a mix of two contents is worthless. Failures: those of
- * `copy`.
- */
+/** The sandbox may write the file during the copy, and a mix of two contents is worthless. Failures: those of `copy`. */
 async function copyWhole(
   object: StoredObject,
   session: IntakeSession,

@@ -8,10 +8,7 @@ export const CONNECTIONS_MAX = 50_000
  */
 export const DESCRIPTORS_RESERVED = 1_024
 
-/**
- * Counts the connections of a front: an idle connection costs its client nothing, and takes a file descriptor
- * here.
- */
+/** Counts the connections of a front: an idle connection costs its client nothing, and takes a file descriptor here. */
 export class Connections {
   readonly #max: number
   #open = 0

@@ -89,10 +89,7 @@ export class Exchange implements UploadSocket, TimedExchange, ReadExchange, Open
     return this.#host.timers.start(ms, fire, from, this)
   }
 
-  /**
-   * Attaches the request's body; only in the synchronous part of the handler, since the library drops the
-   * body after it.
-   */
+  /** Attaches the request's body; only in the synchronous part of the handler, since the library drops the body after it. */
   receive(bytesMax: number): Body {
     const { budget } = this.#host
     return this.#attach(
@@ -178,10 +175,7 @@ export class Exchange implements UploadSocket, TimedExchange, ReadExchange, Open
     }
   }
 
-  /**
-   * The request's body continues while the answer flows: the server behind the relay decides how much of the
-   * body it wants.
-   */
+  /** The request's body continues while the answer flows: the server behind the relay decides how much of the body it wants. */
   #relay(reply: Reply): void {
     const res = this.#res
     const body = reply.relayed
@@ -249,10 +243,7 @@ export class Exchange implements UploadSocket, TimedExchange, ReadExchange, Open
     return (this.#refused ??= new RefusedBody(this, this.#isLetIn))
   }
 
-  /**
-   * An answer that the head alone decides goes out before the rest of the body, which is dropped after the
-   * answer.
-   */
+  /** An answer that the head alone decides goes out before the rest of the body, which is dropped after the answer. */
   #begin(reply: Reply): void {
     this.resumeBody()
     const isWhole = this.isWhole

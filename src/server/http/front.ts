@@ -72,10 +72,7 @@ export interface Compiled {
   readonly site: Site
 }
 
-/**
- * Some 20 ms of computing, which a spare front does before it is needed.
- * @param openApi the document of these operations
- */
+/** Some 20 ms of computing, which a spare front does before it is needed. @param openApi the document of these operations */
 export function compile(operations: readonly AnyOperation[], openApi: Asset): Compiled {
   return { table: buildRouteTable(operations), site: new Site(openApi, operations) }
 }

@@ -31,10 +31,7 @@ interface EmbedderOptions extends OpenEndpointDeps {
   readonly random: () => number
 }
 
-/**
- * The embedder of a front: endpoints by preferences and health, attempts inside the call's deadline. Design
- * §10.
- */
+/** The embedder of a front: endpoints by preferences and health, attempts inside the call's deadline. Design §10. */
 export function createEmbedder(
   options: EmbedderOptions,
 ): Embedder & { breakers(): readonly BreakerReading[] } {

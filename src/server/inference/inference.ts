@@ -214,9 +214,7 @@ interface OpenWriterDeps {
   readonly jobs: ShortJobs
   /** What calls to models use of the front's loop; absent: one of its own. */
   readonly loop?: LoopBudget
-  /**
-   * Keys of the operator by the name of their environment variable; a provider without its key is not used.
-   */
+  /** Keys of the operator by the name of their environment variable; a provider without its key is not used. */
   readonly credentials: ReadonlyMap<string, Credential>
 }
 

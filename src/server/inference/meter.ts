@@ -188,10 +188,7 @@ export class StreamRate {
     return judgeTextUsage(reportedUsage, { ...asked, outputBytes, isWhole: false }, rates).usage
   }
 
-  /**
-   * @param now what the stream has come to
-   * @param openMs milliseconds since the first output
-   */
+  /** @param now what the stream has come to @param openMs milliseconds since the first output */
   ahead(now: TokenUsage, openMs: number): TokenUsage {
     const size = sizeOf(this.#seen)
     // Estimated reasoning is not in what was delivered.

@@ -76,10 +76,7 @@ interface AskedOf {
   readonly startedAt: number
 }
 
-/**
- * What the usage of an attempt is estimated from, besides what was delivered.
- * @param now of the same clock
- */
+/** What the usage of an attempt is estimated from, besides what was delivered. @param now of the same clock */
 export function askedOf({ model, target, startedAt }: AskedOf, job: InferenceJob, now: number): AskedText {
   const { endpoint } = target
   const { request, limits, defaultTokensMax = null } = job

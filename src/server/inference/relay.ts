@@ -256,10 +256,7 @@ export class Relay {
     return done
   }
 
-  /**
-   * Takes what a read has brought.
-   * @returns null: the stream goes on
-   */
+  /** Takes what a read has brought. @returns null: the stream goes on */
   #take(next: Outcome<Uint8Array | null>): Over | null {
     if (this.#isOver) return { failure: { name: 'deadline_exceeded' } }
     if (this.#isLate && !this.#isDraining) return { failure: { name: 'upstream_slow' } }

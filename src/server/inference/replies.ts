@@ -153,10 +153,7 @@ export class CollectedText extends TextCall {
   }
 }
 
-/**
- * @param by null: no endpoint has answered so far
- * @param usage what there is to say of the usage; null: nothing
- */
+/** @param by null: no endpoint has answered so far @param usage what there is to say of the usage; null: nothing */
 function headersOf(
   { id }: TextHead,
   by: AnsweredBy | null,

@@ -39,10 +39,7 @@ export interface JournalOptions {
   readonly entriesMax?: number
 }
 
-/**
- * Opens a journal; never throws. A journal without its first segment is broken, and recovers when the disk
- * does.
- */
+/** Opens a journal; never throws. A journal without its first segment is broken, and recovers when the disk does. */
 export function openJournal(options: JournalOptions): Journal {
   return new DiskJournal(options)
 }

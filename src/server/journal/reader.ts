@@ -106,10 +106,7 @@ class Reading {
     this.#isWhole = false
   }
 
-  /**
-   * Each step reads a piece.
-   * @param next base of the segment that follows
-   */
+  /** Each step reads a piece. @param next base of the segment that follows */
   async *segment({ file, head, headBytes, bytes }: OpenedSegment, next: number | null): AsyncGenerator<void> {
     this.#meet(head.base)
     const end = next === null ? bytes : headBytes + next - head.base
@@ -152,9 +149,7 @@ class Reading {
     }
   }
 
-  /**
-   * A segment begins at the end of the segment before, and the first segment not after the applied offset.
-   */
+  /** A segment begins at the end of the segment before, and the first segment not after the applied offset. */
   #meet(base: number): void {
     if (this.#at === null ? base > this.#from : base !== this.#at) this.#isWhole = false
     this.#at = base

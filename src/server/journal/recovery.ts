@@ -43,10 +43,7 @@ export interface Recovery {
   close(): Promise<void>
 }
 
-/**
- * Brings the journals of dead fronts into the books, one after the other, and removes their files. Never
- * rejects.
- */
+/** Brings the journals of dead fronts into the books, one after the other, and removes their files. Never rejects. */
 export function openRecovery(options: RecoveryOptions): Recovery {
   const { folder, log } = options
   const wait = options.wait ?? pause
@@ -123,10 +120,7 @@ export async function recoverJournal(id: string, options: Omit<RecoveryOptions, 
 type Report = ClosingReport & { readonly isWhole: boolean }
 type Known = NonNullable<Awaited<ReturnType<RecoveryOptions['stateOf']>>>
 
-/**
- * Flushes all parts but the last, so that no transaction grows with the file; the last part closes the
- * journal.
- */
+/** Flushes all parts but the last, so that no transaction grows with the file; the last part closes the journal. */
 async function hand(id: string, { isOpen, applied }: Known, options: RecoveryOptions): Promise<Report> {
   const { folder, lender, bootId } = options
   const head = await journalHead(folder, id)

@@ -72,10 +72,7 @@ export class SegmentWriter {
     return this.#length
   }
 
-  /**
-   * Appends all or nothing. Throws the disk's error; a partial write is removed, at the latest by the next
-   * append.
-   */
+  /** Appends all or nothing. Throws the disk's error; a partial write is removed, at the latest by the next append. */
   append({ bytes, length }: Pick<RecordBuffer, 'bytes' | 'length'>): void {
     if (this.#isTorn) this.#mend()
     this.#isTorn = true
@@ -131,10 +128,7 @@ export function attempt(step: () => void): void {
  * as `node:fs` does.
  */
 export interface JournalDisk {
-  /**
-   * Creates an empty file that only its owner may read, and its folder when missing.
-   * @returns its descriptor
-   */
+  /** Creates an empty file that only its owner may read, and its folder when missing. @returns its descriptor */
   create(path: string): number
   /** @returns the bytes written, possibly fewer */
   write(file: number, bytes: Buffer, length: number, position: number): number
@@ -195,10 +189,7 @@ export class WaitingEntries {
     else this.#add(entry, end)
   }
 
-  /**
-   * Adds entries that were read again, up to `to`.
-   * @param end of the journal
-   */
+  /** Adds entries that were read again, up to `to`. @param end of the journal */
   fill(entries: readonly PlacedEntry[], to: number, end: number): void {
     for (const placed of entries) this.#add(placed.entry, placed.end)
     this.#readTo = to < end ? to : null

@@ -105,11 +105,7 @@ export class LoopShare {
     })
   }
 
-  /**
-   * Books the cost of a call that entered.
-   * @param loopMs measured milliseconds of the loop
-   * @param bytes of the call's answer
-   */
+  /** Books the cost of a call that entered. @param loopMs measured milliseconds of the loop @param bytes of the call's answer */
   leave(
     organizationId: string,
     { loopMs, bytes }: { readonly loopMs: number; readonly bytes: number },

@@ -211,9 +211,7 @@ class LimitedCalls implements FrontModelCalls {
   }
 }
 
-/**
- * A call may need more than the share of one front: it gets in when the share is whole, and owes the rest.
- */
+/** A call may need more than the share of one front: it gets in when the share is whole, and owes the rest. */
 function takenOf({ toleranceMs, intervalMs }: Window, want: number): number {
   return Math.min(want, toleranceMs / intervalMs)
 }

@@ -21,10 +21,7 @@ export interface LeaseDeps {
   readonly now: () => number
   readonly epochNow: () => number
   readonly meters: Pick<Meters, 'rateDecision'>
-  /**
-   * Calls `flush` of this lease once, together with the other leases that request tokens in this turn of the
-   * loop.
-   */
+  /** Calls `flush` of this lease once, together with the other leases that request tokens in this turn of the loop. */
   readonly request: (lease: TokenLease) => void
   /** Calls a function after so many milliseconds. */
   readonly later: (run: () => void, ms: number) => void
@@ -298,10 +295,7 @@ export class TokenLease implements LocalBalance<number, Admitted> {
     return answer
   }
 
-  /**
-   * Tokens of the key that this front used in the last RATE_BLOCK_MS; 1 when they are too few to borrow
-   * ahead.
-   */
+  /** Tokens of the key that this front used in the last RATE_BLOCK_MS; 1 when they are too few to borrow ahead. */
   #block(now: number): number {
     this.#count(now, 0)
     // A block that arrives late has expired already. After a long trip the waiting calls are a block by

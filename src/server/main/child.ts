@@ -18,9 +18,7 @@ export function configOfPart(part: ChildPart): Config {
   return reading.generation.config
 }
 
-/**
- * Values that no line of the log may hold, in any process: every secret setting, and the keys of providers.
- */
+/** Values that no line of the log may hold, in any process: every secret setting, and the keys of providers. */
 export function secretsOf({
   config,
   providerKeys,
@@ -34,10 +32,7 @@ export function secretsOf({
   return [...settings, ...Object.values(providerKeys).map((key) => new Secret(key))]
 }
 
-/**
- * The secrets of a forked process: those of its settings, and the addresses of the stores that the node
- * started itself.
- */
+/** The secrets of a forked process: those of its settings, and the addresses of the stores that the node started itself. */
 export function secretsOfPart(part: ChildPart): readonly Secret[] {
   const { databaseUrl, redis, providerKeys } = part
   const urls = [databaseUrl, ...('url' in redis ? [redis.url] : [])].map((url) => new Secret(url))

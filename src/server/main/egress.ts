@@ -26,9 +26,7 @@ export function openGate(
   })
 }
 
-/**
- * Ports of an address. An address without a port uses the usual one, which no destination may have anyway.
- */
+/** Ports of an address. An address without a port uses the usual one, which no destination may have anyway. */
 function portOf(url: Secret | null): readonly number[] {
   try {
     const port = Number(new URL(url?.reveal() ?? '').port)

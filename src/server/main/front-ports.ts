@@ -255,10 +255,7 @@ interface MoneyServices {
   close(): Promise<void>
 }
 
-/**
- * The money of a front's calls, on connections of its own: a flood of unknown keys must not keep money from
- * coming.
- */
+/** The money of a front's calls, on connections of its own: a flood of unknown keys must not keep money from coming. */
 function openMoneyPorts({ dataDir }: Pick<Config, 'dataDir'>, deps: MoneyDeps): MoneyServices {
   const {
     part: { id, node },

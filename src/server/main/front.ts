@@ -56,10 +56,7 @@ const STATE_WAIT_MS = 500
 /** Milliseconds that a drained process may take to close its parts. */
 const CLOSE_MS_MAX = 3_000
 
-/**
- * Compiled at import: no setting changes the result, so a front that is loaded ahead compiles before it is
- * started.
- */
+/** Compiled at import: no setting changes the result, so a front that is loaded ahead compiles before it is started. */
 const compiled = compile(OPERATIONS, BUILT_OPENAPI)
 
 /** Builds every part of a front, warms the front up, and serves until the supervisor ends it. */

@@ -272,9 +272,7 @@ interface Threads {
   readonly opening: Pools
 }
 
-/**
- * Rendering a clip takes seconds: opening a credential has a thread of its own and does not wait for that.
- */
+/** Rendering a clip takes seconds: opening a credential has a thread of its own and does not wait for that. */
 function poolsOf({ sessionThreads }: StartedPart, log: Log): Threads {
   const queueMax = SHORT_JOBS_WAITING_MAX
   return {

@@ -79,10 +79,7 @@ export function unpricedEndpoints(unpriced: readonly UnpricedEndpoint[]): Advice
 /** Number of endpoints that the advice names. Decision. */
 const NAMED_MAX = 3
 
-/**
- * Advice about the keys that the first start made, which lie in a file in plain text until the operator
- * deletes it.
- */
+/** Advice about the keys that the first start made, which lie in a file in plain text until the operator deletes it. */
 export function firstKeysLeft({ dataDir }: Pick<Config, 'dataDir'>): Advice | null {
   const file = join(dataDir, FIRST_KEYS_FILE)
   if (!existsSync(file)) return null

@@ -30,15 +30,10 @@ import { factsOf } from './node-facts.ts'
 import { openNodeStore, reachPostgres } from './node-store.ts'
 import { objectsPlace, openStorage, placeOfObjects } from './storage.ts'
 
-/**
- * Milliseconds after which a supervisor collects the garbage of its start: it allocates little from then on.
- */
+/** Milliseconds after which a supervisor collects the garbage of its start: it allocates little from then on. */
 const COLLECT_AFTER_MS = 30_000
 
-/**
- * Runs a node until it is ended.
- * @returns the exit code; throws `ConfigInvalid` or `StartRefused`
- */
+/** Runs a node until it is ended. @returns the exit code; throws `ConfigInvalid` or `StartRefused` */
 export async function serve(): Promise<number> {
   const first = readGeneration()
   const lines = createLog({
@@ -95,10 +90,7 @@ export async function serve(): Promise<number> {
   })
 }
 
-/**
- * Runs before any child starts: the children would make the folders all at once, and report less clearly why
- * they cannot.
- */
+/** Runs before any child starts: the children would make the folders all at once, and report less clearly why they cannot. */
 async function prepareStorage(config: Config): Promise<void> {
   try {
     await (await openStorage(config)).close()
@@ -110,10 +102,7 @@ async function prepareStorage(config: Config): Promise<void> {
   }
 }
 
-/**
- * Runs before any child starts. Makes no root key, and does not start without one, where rows need a key that
- * is missing.
- */
+/** Runs before any child starts. Makes no root key, and does not start without one, where rows need a key that is missing. */
 async function prepareFiles(config: Config, store: Pick<NodeStore, 'rootKeyUses'>): Promise<PreparedFiles> {
   const { rootKey: setting, rootKeyFile: file, dataDir, rootKeysLost } = config
   const uses = await store.rootKeyUses()
@@ -130,10 +119,7 @@ async function prepareFiles(config: Config, store: Pick<NodeStore, 'rootKeyUses'
   }
 }
 
-/**
- * Reads the configuration and the files that it names: all must be valid before anything is started or
- * replaced.
- */
+/** Reads the configuration and the files that it names: all must be valid before anything is started or replaced. */
 function readGeneration(): NodeGeneration {
   const { config, ...read } = readSettings()
   for (let text = textOf(config.catalogFile); ;) {
@@ -158,9 +144,7 @@ async function rereadGeneration(): Promise<NodeGeneration> {
   }
 }
 
-/**
- * Characters of a catalogue that the event loop checks in some 50 ms; a larger one is checked in a thread.
- */
+/** Characters of a catalogue that the event loop checks in some 50 ms; a larger one is checked in a thread. */
 const CHECKED_HERE_CHARS_MAX = 1_000_000
 
 function readSettings(): Generation {
@@ -212,10 +196,7 @@ function frozenFile(name: string, file: string | null): Texts {
   }
 }
 
-/**
- * Throws ConfigInvalid for roots that cannot be read: otherwise they would only show when a certificate is
- * refused.
- */
+/** Throws ConfigInvalid for roots that cannot be read: otherwise they would only show when a certificate is refused. */
 function roots(frozen: Texts): Texts {
   for (const [name, pem] of Object.entries(frozen)) {
     const count = countRoots(pem)

@@ -36,10 +36,7 @@ const WEBHOOKS_COUNT_MS = 15_000
 /** Milliseconds between two rounds of pruning deliveries. Decision. */
 const WEBHOOKS_PRUNE_MS = 600_000
 
-/**
- * Starts a runner's webhooks. @returns a function that ends them, to be called before the gate and the store
- * are closed
- */
+/** Starts a runner's webhooks. @returns a function that ends them, to be called before the gate and the store are closed */
 export function startWebhooks({
   store,
   lookForOpen,

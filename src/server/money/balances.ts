@@ -33,9 +33,7 @@ export class Balances {
     this.#journal = journal
   }
 
-  /**
-   * @param id of the organization or workspace, or of a key's account. @returns null when there are too many
-   */
+  /** @param id of the organization or workspace, or of a key's account. @returns null when there are too many */
   of(kind: AccountKind, id: string, now: number): Balance | null {
     const known = this.#byOwner[kind].get(id)
     if (known !== undefined) return known
@@ -116,9 +114,7 @@ export class Balances {
     return nano
   }
 
-  /**
-   * Gives back balances that were not used for MONEY_IDLE_MS, and forgets balances that are settled in full.
-   */
+  /** Gives back balances that were not used for MONEY_IDLE_MS, and forgets balances that are settled in full. */
   giveBackIdle(now: number): void {
     for (const balance of this.#byAccount.values()) {
       if (now - balance.lastUsedAt < MONEY_IDLE_MS || balance.waiting > 0) continue
@@ -203,17 +199,11 @@ export class Balance {
   isUnlimited = false
   waiting = 0
   waitingRequested = 0
-  /**
-   * The request under way asks for this account: `Balances` must keep the balance, so that the grant finds
-   * it.
-   */
+  /** The request under way asks for this account: `Balances` must keep the balance, so that the grant finds it. */
   isRequested = false
   /** Monotonic milliseconds before which another request is of no use. */
   quietUntil = 0
-  /**
-   * Number of changes of the owner so far. An answer to a request from before the last change is not
-   * remembered.
-   */
+  /** Number of changes of the owner so far. An answer to a request from before the last change is not remembered. */
   changes = 0
   lastUsedAt: number
   #limits: readonly LimitState[] = []

@@ -58,9 +58,7 @@ export class Borrowing {
     return this.#waiters.size
   }
 
-  /**
-   * Failures: credit_exhausted, key_limit_exceeded, budget_exceeded, store_unavailable, busy, client_gone.
-   */
+  /** Failures: credit_exhausted, key_limit_exceeded, budget_exceeded, store_unavailable, busy, client_gone. */
   join(reservation: Reservation): Outcome<Hold> | Promise<Outcome<Hold>> {
     if (this.#waiters.size >= MONEY_WAITING_MAX) return fail('busy')
     if (reservation.ask.signal?.().aborted === true) return fail('client_gone')
@@ -70,10 +68,7 @@ export class Borrowing {
     return answer
   }
 
-  /**
-   * Something changed: calls that are covered now take their money, and at the end of this tick a request
-   * asks for the rest.
-   */
+  /** Something changed: calls that are covered now take their money, and at the end of this tick a request asks for the rest. */
   wake(): void {
     if (this.#isScheduled || this.#waiters.size === 0) return
     this.#isScheduled = true

@@ -158,10 +158,7 @@ export class JournalFlush {
     this.#isFlushing = false
   }
 
-  /**
-   * @returns whether a full batch was flushed. Entries that came meanwhile fill a batch in part and wait for
-   * the next flush
-   */
+  /** @returns whether a full batch was flushed. Entries that came meanwhile fill a batch in part and wait for the next flush */
   async #flushNext(): Promise<boolean> {
     const { context, fenced } = this.#options
     const begunAt = context.now()

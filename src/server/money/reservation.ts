@@ -21,10 +21,7 @@ export interface MoneyContext {
   /** Monotonic milliseconds. */
   readonly now: () => number
   readonly epochNow: () => number
-  /**
-   * Called when an end of a call was gathered in the journal, or when money came back to a balance that calls
-   * wait for.
-   */
+  /** Called when an end of a call was gathered in the journal, or when money came back to a balance that calls wait for. */
   readonly ended: (reservation: Reservation) => void
   readonly counts: MoneyCounts
 }
@@ -65,9 +62,7 @@ export class Reservation implements Hold {
     return this.balances.filter((balance) => !this.#covers(balance))
   }
 
-  /**
-   * Whether all balances cover the call, and no call that waits for an answer about one of them came first.
-   */
+  /** Whether all balances cover the call, and no call that waits for an answer about one of them came first. */
   mayTake(isFirst = false): boolean {
     for (const balance of this.balances) {
       if (!this.#covers(balance) || (balance.waitingRequested > 0 && !isFirst)) return false
@@ -319,10 +314,7 @@ interface Gathered {
   goOn(): void
 }
 
-/**
- * Writes a front's journal once for all takes of one event-loop tick: an append costs as much as the rest of
- * a call's money.
- */
+/** Writes a front's journal once for all takes of one event-loop tick: an append costs as much as the rest of a call's money. */
 export class GroupCommit {
   readonly #journal: Pick<Journal, 'write'>
   readonly #soon: MoneyTimers['soon']
@@ -351,10 +343,7 @@ export class GroupCommit {
     this.write()
   }
 
-  /**
-   * Writes the journal. Every write of the front's journal goes through here, so that each take learns its
-   * result.
-   */
+  /** Writes the journal. Every write of the front's journal goes through here, so that each take learns its result. */
   write(): boolean {
     const isWritten = this.#journal.write()
     if (this.#gathered.length === 0) return isWritten

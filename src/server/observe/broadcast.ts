@@ -20,10 +20,7 @@ export interface BroadcastOptions {
 }
 
 export interface Broadcast {
-  /**
-   * Queues a trace; never waits and never fails. Beyond its bounds the broadcast drops the trace and counts
-   * it.
-   */
+  /** Queues a trace; never waits and never fails. Beyond its bounds the broadcast drops the trace and counts it. */
   offer(
     trace: Trace,
     call: {
@@ -58,10 +55,7 @@ interface Waiting {
   readonly bytes: number
 }
 
-/**
- * Opens the broadcast of trace objects: `{"traces":[{request_id, operation, model, session_id, created_at,
- * trace}]}`.
- */
+/** Opens the broadcast of trace objects: `{"traces":[{request_id, operation, model, session_id, created_at, trace}]}`. */
 export function openBroadcast(options: BroadcastOptions): Broadcast {
   const {
     url,

@@ -10,10 +10,7 @@ export const FAILED_OF_MIN = 20
 export const REFUSED_SHARE_MAX = 0.2
 /** Calls below which the live view reports no share of refused ones. Decision. */
 export const REFUSED_OF_MIN = 20
-/**
- * Milliseconds that the books may lag the journals: a single flush may now and then take a second of them.
- * Decision.
- */
+/** Milliseconds that the books may lag the journals: a single flush may now and then take a second of them. Decision. */
 export const JOURNAL_LAG_MS_MAX = 10_000
 
 /** The measurements of the live view, from which the findings are made. */

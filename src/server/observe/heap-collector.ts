@@ -2,10 +2,7 @@ import { getHeapStatistics, setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { MIB } from '../../schemas/limits/limits.ts'
 
-/**
- * Bytes by which a heap grows until its garbage is worth a collection, which stops the loop for some 50 ms.
- * Decision.
- */
+/** Bytes by which a heap grows until its garbage is worth a collection, which stops the loop for some 50 ms. Decision. */
 export const WORTH_COLLECTING_BYTES = 16 * MIB
 
 /** The runtime's collector, and the bytes in use, buffers outside of the heap included. */

@@ -81,10 +81,7 @@ interface Attempts {
   readonly isFailed: (labels: Readonly<Record<string, string>>) => boolean
 }
 
-/**
- * Reads one process for the live view. The reader samples nothing before the first look and nothing after the
- * last.
- */
+/** Reads one process for the live view. The reader samples nothing before the first look and nothing after the last. */
 export class LiveReader {
   readonly #calls: Tally
   readonly #durations: Durations

@@ -97,10 +97,7 @@ function busyThreads({ fronts, workers, each }: NodeLoad, cores: Cores): Advice 
   }
 }
 
-/**
- * Advice about waiting short jobs. A front has one thread for these jobs, so that more threads need more
- * fronts.
- */
+/** Advice about waiting short jobs. A front has one thread for these jobs, so that more threads need more fronts. */
 function waitingJobs({ fronts, each }: NodeLoad, cores: Cores): Advice | null {
   const slowest = most(each, ({ shortWaitMs }) => shortWaitMs)
   if (slowest === null || slowest.shortWaitMs <= THREAD_WAIT_MS_MAX) return null
@@ -125,10 +122,7 @@ export interface CpuTimes {
   readonly all: number
 }
 
-/**
- * CPU times of the machine, in any unit. Linux gives them in one line; Node's own call also reads the clock
- * of every core.
- */
+/** CPU times of the machine, in any unit. Linux gives them in one line; Node's own call also reads the clock of every core. */
 export function cpuTimes(): CpuTimes {
   try {
     return timesOf(readFileSync('/proc/stat', 'latin1'))
@@ -137,10 +131,7 @@ export function cpuTimes(): CpuTimes {
   }
 }
 
-/**
- * @param stat text of `/proc/stat`; its first line is user, nice, system, idle, iowait, irq, softirq, steal,
- * guest, …
- */
+/** @param stat text of `/proc/stat`; its first line is user, nice, system, idle, iowait, irq, softirq, steal, guest, … */
 export function timesOf(stat: string): CpuTimes {
   const times = (/^cpu +([0-9 ]+)$/m.exec(stat)?.[1] ?? '').split(' ').slice(0, GUEST).map(Number)
   return { idle: (times[IDLE] ?? 0) + (times[IO_WAIT] ?? 0), all: times.reduce((sum, time) => sum + time, 0) }

@@ -324,10 +324,7 @@ const CAUSE_CHARS_MAX = 300
 /** Nested causes that are logged. */
 const CAUSES_MAX = 4
 
-/**
- * The loggable parts of a cause: kind, code, text and frames; never the query, parameters or body that it may
- * carry.
- */
+/** The loggable parts of a cause: kind, code, text and frames; never the query, parameters or body that it may carry. */
 function causeOf(cause: unknown): unknown {
   return describe(cause, CAUSES_MAX)
 }

@@ -147,10 +147,7 @@ function talliesOf(registry: Registry) {
   }
 }
 
-/**
- * True when the failure is not the caller's: a fault of the input or the caller says nothing about the
- * provider.
- */
+/** True when the failure is not the caller's: a fault of the input or the caller says nothing about the provider. */
 function isOurs(outcome: string): boolean {
   return outcome in FAILURES && FAILURES[outcome as FailureName].fault === 'ours'
 }

@@ -79,9 +79,7 @@ function logFailure(call: CallSettled, log: Log, lines: LineBudget): void {
   log[row.log]('call_failed', fieldsOf(call))
 }
 
-/**
- * Logs a fallback: an operator must learn that a provider fails although another one answers in its place.
- */
+/** Logs a fallback: an operator must learn that a provider fails although another one answers in its place. */
 function logFellBack(call: CallSettled, log: Log, lines: LineBudget): void {
   if (lines.mayLog('fallback')) log.warn('call_fell_back', fieldsOf(call))
 }
@@ -105,10 +103,7 @@ function fieldsOf(call: CallSettled): Record<string, unknown> {
   }
 }
 
-/**
- * Counts the lines of each failure in the current second; at the end of the second one line reports how many
- * were left out.
- */
+/** Counts the lines of each failure in the current second; at the end of the second one line reports how many were left out. */
 class LineBudget {
   readonly #log: Log
   readonly #now: () => number

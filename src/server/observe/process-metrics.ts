@@ -39,10 +39,7 @@ export function watchProcess(registry: Registry, front: number | null = null): W
   return loop
 }
 
-/**
- * Seconds of delay in a reading of Node's own sampler, which includes the sampling interval; an empty sample
- * (NaN) reads 0.
- */
+/** Seconds of delay in a reading of Node's own sampler, which includes the sampling interval; an empty sample (NaN) reads 0. */
 export function delayOf(nanoseconds: number, resolutionMs: number): number {
   return Number.isFinite(nanoseconds) ? Math.max(0, nanoseconds / NS_PER_S - resolutionMs / 1000) : 0
 }
@@ -51,9 +48,7 @@ export function delayOf(nanoseconds: number, resolutionMs: number): number {
 const RESTING_SAMPLE_MS = 1_000
 /** Milliseconds without work after which a sampler rests. Decision. */
 const SAMPLED_ON_MS = 1_000
-/**
- * Samples of a rest after which the process gives back the garbage of its start, or of its work. Decision.
- */
+/** Samples of a rest after which the process gives back the garbage of its start, or of its work. Decision. */
 const COLLECT_AFTER_SAMPLES = 20
 /** Nanoseconds in a millisecond. */
 const NS_PER_MS = 1e6

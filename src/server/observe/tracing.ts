@@ -33,10 +33,7 @@ const ATTRIBUTE_CHARS_MAX = 256
 /** The `traceparent` header of W3C Trace Context: trace id, span id, flags. */
 const TRACEPARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/
 
-/**
- * Loads the OpenTelemetry SDK and opens the exporter. An installation without an endpoint never loads the
- * SDK. Design §11.
- */
+/** Loads the OpenTelemetry SDK and opens the exporter. An installation without an endpoint never loads the SDK. Design §11. */
 export async function openTracing({
   endpoint,
   version,

@@ -98,10 +98,7 @@ function usedBy({ model, preset }: Naming): Outcome<Used> {
   return named === null || isSame(named, mentioned.preset) ? ok(mentioned) : fail('presets_differ')
 }
 
-/**
- * True for the same preset and version. A request with two versions is refused: Sluice could not decide which
- * one counts.
- */
+/** True for the same preset and version. A request with two versions is refused: Sluice could not decide which one counts. */
 function isSame(one: PresetReference, other: PresetReference): boolean {
   return one.slug === other.slug && one.version === other.version
 }

@@ -6,10 +6,7 @@ import type { Success } from './define.ts'
 
 const MP4 = 'video/mp4'
 
-/**
- * A stored clip as a download; the caller of this function has checked the access. Failures: those of
- * `Transfers.openFile`.
- */
+/** A stored clip as a download; the caller of this function has checked the access. Failures: those of `Transfers.openFile`. */
 export async function openClip(
   output: VideoOutput,
   transfers: Pick<Ports['transfers'], 'openFile'>,

@@ -46,10 +46,7 @@ export interface Operation<P = unknown, Q = unknown, B = unknown> {
   readonly path: string
   /** `scim`: the operation lies below `/scim/v2`; its bodies and errors follow RFC 7644. C2, C29. */
   readonly area?: 'scim'
-  /**
-   * True: the path begins at the root, `/word/{name}/{rest}`. Its parameters stay undecoded, and the rest may
-   * be empty. C29.
-   */
+  /** True: the path begins at the root, `/word/{name}/{rest}`. Its parameters stay undecoded, and the rest may be empty. C29. */
   readonly isAtRoot?: true
   /** A new tag has its text in `operations/tags.ts`. */
   readonly tag: TagName
@@ -72,10 +69,7 @@ export interface Operation<P = unknown, Q = unknown, B = unknown> {
   readonly idempotent?: true | 'own' | 'refused'
   readonly input: {
     readonly params?: TSchema
-    /**
-     * Shape of the query. A query is text: integers, numbers and booleans of the shape are converted before
-     * validation.
-     */
+    /** Shape of the query. A query is text: integers, numbers and booleans of the shape are converted before validation. */
     readonly query?: TSchema
     readonly headers?: readonly HeaderName[]
     /** A JSON body by its name in `schemas/bodies.ts`. */
@@ -92,15 +86,9 @@ export interface Operation<P = unknown, Q = unknown, B = unknown> {
     readonly status: number
     /** Null: the reply has no body, and `run` returns `kind: 'nothing'`. */
     readonly body: TSchema | null
-    /**
-     * The reply is a list without secrets and without an ETag: a large one is compressed for callers that
-     * accept gzip.
-     */
+    /** The reply is a list without secrets and without an ETag: a large one is compressed for callers that accept gzip. */
     readonly isList?: true
-    /**
-     * The operation is a read with `if-none-match` among its inputs: `run` may return `kind: 'unmodified'`,
-     * which is 304. C2.
-     */
+    /** The operation is a read with `if-none-match` among its inputs: `run` may return `kind: 'unmodified'`, which is 304. C2. */
     readonly isConditional?: true
     /**
      * The reply may come as server-sent events instead: the shape of each event's data. `run` then writes by
@@ -109,10 +97,7 @@ export interface Operation<P = unknown, Q = unknown, B = unknown> {
     readonly events?: TSchema
     /** The reply is a download of this type, which also has 206, 304 and 416. C2. */
     readonly content?: 'application/octet-stream' | 'video/mp4'
-    /**
-     * The reply comes from another server and may have any status; Sluice marks its own failures by
-     * `x-sluice-error`.
-     */
+    /** The reply comes from another server and may have any status; Sluice marks its own failures by `x-sluice-error`. */
     readonly isRelayed?: true
     /** Headers that only some replies have, each with its description. */
     readonly headers?: Readonly<Record<string, string>>
@@ -147,20 +132,14 @@ export interface OperationAccess {
    * neither kind may call. C34.
    */
   readonly keyScopes?: readonly KeyScope[]
-  /**
-   * Header of the key, alone or after `Bearer`, where `authorization` is free for another server's
-   * credential.
-   */
+  /** Header of the key, alone or after `Bearer`, where `authorization` is free for another server's credential. */
   readonly header?: 'x-sluice-key'
   /** The key may also come as `x-api-key`, where `authorization` is missing. D2. */
   readonly takesAnthropicKey?: true
   readonly isOfProgramme?: true
   /** The operation answers 403 on the operator's regional hostnames. */
   readonly refusesRegional?: true
-  /**
-   * Finds the resource of the path before all other inputs are checked: 404 when the key may not see the
-   * resource.
-   */
+  /** Finds the resource of the path before all other inputs are checked: 404 when the key may not see the resource. */
   readonly scope?: (request: ScopeRequest, ports: Ports) => Outcome<null> | Promise<Outcome<null>>
   /** The operation answers 503 while the workspace's vault writes are disabled. */
   readonly writesVault?: true
@@ -202,9 +181,7 @@ export interface Call<P = unknown, Q = unknown, B = unknown> extends TextCaller 
   readonly headers: Readonly<Partial<Record<HeaderName, string>>>
   /** The identity of a repeatable call, for an operation that is `idempotent`; null without the header. */
   readonly idempotency: Repeatable | null
-  /**
-   * The claim of a call whose reply the pipeline stores: a store may save the reply in its own transaction.
-   */
+  /** The claim of a call whose reply the pipeline stores: a store may save the reply in its own transaction. */
   readonly claim: IdempotencyClaim | null
   /** Lower-case hex, of the body of a call with a claim. */
   readonly bodySha256: string | null
@@ -214,10 +191,7 @@ export interface Call<P = unknown, Q = unknown, B = unknown> extends TextCaller 
   readonly isRegional: boolean
 }
 
-/**
- * A success: nothing, a JSON value, or bytes that are JSON already (for example slices of a provider's
- * response).
- */
+/** A success: nothing, a JSON value, or bytes that are JSON already (for example slices of a provider's response). */
 export type Success =
   /** No body: 204. */
   | { readonly kind: 'nothing'; readonly headers?: Readonly<Record<string, string>> }
@@ -227,10 +201,7 @@ export type Success =
       readonly headers: Readonly<Record<string, string>> & { readonly etag: string }
     }
   | ModelReply
-  /**
-   * A file to download, whole or in part by the request's headers; the reply closes the content. RFC 9110
-   * §13, §14.
-   */
+  /** A file to download, whole or in part by the request's headers; the reply closes the content. RFC 9110 §13, §14. */
   | {
       readonly kind: 'content'
       readonly content: Content

@@ -67,17 +67,12 @@ function callableBy({ scopes }: Pick<KeyRecord, 'scopes'>, model: CallableModel)
 /** What a key needs that calls private endpoints. */
 export const VAULT_USE = ['vault:use'] as const satisfies readonly KeyScope[]
 
-/**
- * True for a private endpoint. A provider of the catalogue under the workspace's own key has no destination
- * of its own.
- */
+/** True for a private endpoint. A provider of the catalogue under the workspace's own key has no destination of its own. */
 function isPrivate({ ownWay }: Endpoint): boolean {
   return ownWay !== undefined && ownWay.destination !== null
 }
 
-/**
- * Gateways that a call has passed. A value that is no count was not written by a Sluice and counts as 0.
- */
+/** Gateways that a call has passed. A value that is no count was not written by a Sluice and counts as 0. */
 export function hopsOf({
   headers,
 }: {

@@ -39,9 +39,7 @@ local function keep(i, level)
 end
 `
 
-/**
- * Answers 0 and what is left of each state, or the number of the key that refuses, the wait and what is left.
- */
+/** Answers 0 and what is left of each state, or the number of the key that refuses, the wait and what is left. */
 const TAKE = scriptOf(`${COMMON}
 for i = 1, sets do
   redis.call('ZREMRANGEBYSCORE', KEYS[i], '-inf', whole(now))

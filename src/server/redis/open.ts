@@ -44,9 +44,7 @@ const REFUSAL =
   /\b(READONLY|OOM|MISCONF|NOPERM|NOSCRIPT|NOREPLICAS|MOVED|CLUSTERDOWN|MASTERDOWN|LOADING|NOAUTH|ERR)\b/
 /** Milliseconds that connecting may take: Redis is seen within 1 s of its return. */
 const CONNECT_MS_MAX = 1_000
-/**
- * Milliseconds of the longest pause before the next try to connect: Redis is seen within 1 s of its return.
- */
+/** Milliseconds of the longest pause before the next try to connect: Redis is seen within 1 s of its return. */
 const RECONNECT_MS_MAX = 400
 
 /** Opens the connection without waiting for it; never throws because Redis is away. Design §3, §6. */
@@ -114,10 +112,7 @@ export class State {
     this.#used(this.#lastAnswerAt)
   }
 
-  /**
-   * Records that a caller's own deadline passed without an answer: Redis counts as unreachable until the next
-   * good heartbeat.
-   */
+  /** Records that a caller's own deadline passed without an answer: Redis counts as unreachable until the next good heartbeat. */
   trip(): void {
     this.#trips += 1
     this.#set(false, 'no answer in time')

@@ -32,10 +32,7 @@ export interface SweepDeps {
 }
 
 export interface SweepOptions {
-  /**
-   * Milliseconds: younger objects without a row are left alone, since a restored database may not know them
-   * yet.
-   */
+  /** Milliseconds: younger objects without a row are left alone, since a restored database may not know them yet. */
   readonly orphanAgeMs?: number
   /** Milliseconds: younger counts of container files are assumed to be right. */
   readonly recountAgeMs?: number
@@ -67,9 +64,7 @@ export interface SweepReport {
 
 /** Rows of uploads or files that one statement claims or removes. */
 const CLAIMED_AT_ONCE = 100
-/**
- * Objects or containers that one step skips because storage refuses them alone; then the step ends. Decision.
- */
+/** Objects or containers that one step skips because storage refuses them alone; then the step ends. Decision. */
 const PASSED_OVER_MAX = 100
 /** Container files that are counted again at once. Decision. */
 const RECOUNTED_AT_ONCE = 16
@@ -240,10 +235,7 @@ async function sweepOrphans(round: Round): Promise<Outcome<null>> {
   }
 }
 
-/**
- * Files that a front staged are removed as soon as the front is gone; files of other processes are removed by
- * their age.
- */
+/** Files that a front staged are removed as soon as the front is gone; files of other processes are removed by their age. */
 async function sweepStaging({ deps: { rows, storage }, report }: Round): Promise<Outcome<null>> {
   const owners = await storage.stagingOwners()
   if (!owners.ok) return owners

@@ -11,9 +11,7 @@ import { syncOpen } from './sync.ts'
 export const CAN_WALK = process.platform === 'linux' && existsSync('/proc/self/fd')
 
 const FOLDER = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW
-/**
- * Without O_NONBLOCK, opening a planted pipe would wait for a writer and hold a thread of the pool forever.
- */
+/** Without O_NONBLOCK, opening a planted pipe would wait for a writer and hold a thread of the pool forever. */
 const FILE = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
 /**
  * Errors for a link, for a file in place of a folder, for a missing name and for a name without permission.
@@ -37,9 +35,7 @@ export function isNotThere(cause: unknown): boolean {
   return NOT_THERE.has(codeOf(cause))
 }
 
-/**
- * The path of an entry in an open folder, for a single system call that does not follow a link at its end.
- */
+/** The path of an entry in an open folder, for a single system call that does not follow a link at its end. */
 export function nameIn(folder: FileHandle, name: string | Buffer): Buffer {
   return Buffer.concat([Buffer.from(`/proc/self/fd/${folder.fd}/`), Buffer.from(name)])
 }

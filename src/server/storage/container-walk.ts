@@ -28,10 +28,7 @@ export interface Walk {
   left: number
 }
 
-/**
- * A walk for one page.
- * @param signal ends the walk
- */
+/** A walk for one page. @param signal ends the walk */
 export function pageAfter(after: string | null, signal: AbortSignal | null): Walk {
   return { after: Buffer.from(after ?? ''), signal, left: PAGE_COST_MAX }
 }
@@ -74,10 +71,7 @@ interface Place {
   readonly walk: Walk
 }
 
-/**
- * The key of an entry is its name, and a folder's key ends with a slash: in the order of keys, paths come in
- * their own order.
- */
+/** The key of an entry is its name, and a folder's key ends with a slash: in the order of keys, paths come in their own order. */
 async function* at(
   folder: FileHandle,
   { prefix, key, walk }: Place & { readonly key: Buffer },

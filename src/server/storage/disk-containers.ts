@@ -132,10 +132,7 @@ async function newestIn(root: string, container: ContainerRef): Promise<Outcome<
   return ok(newest)
 }
 
-/**
- * The folder itself counts: a sandbox that has just started has written nothing, and must not lose its
- * folder.
- */
+/** The folder itself counts: a sandbox that has just started has written nothing, and must not lose its folder. */
 async function newestBelow(folder: FileHandle): Promise<Date> {
   let { mtime: newest } = await folder.stat()
   for await (const { changedAt } of filesBelow(folder, Buffer.alloc(0), wholeWalk())) {

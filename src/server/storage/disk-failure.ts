@@ -3,10 +3,7 @@ import type { Failure, Outcome } from '../../schemas/failures.ts'
 const FULL = new Set(['ENOSPC', 'EDQUOT'])
 const ERRNO = /^E[A-Z0-9]+$/
 
-/**
- * The failure for the error of a system call: EIO, EMFILE, EROFS and the like mean that storage is
- * unavailable now.
- */
+/** The failure for the error of a system call: EIO, EMFILE, EROFS and the like mean that storage is unavailable now. */
 export function diskFailure(cause: unknown): Failure {
   return { name: FULL.has(codeOf(cause)) ? 'storage_full' : 'storage_unavailable', retryAfterS: 1, cause }
 }

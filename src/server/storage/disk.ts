@@ -73,9 +73,7 @@ class DiskObjects {
     await mkdir(this.#root, { recursive: true, mode: 0o700 })
   }
 
-  /**
-   * Syncs the content first, then its name, then the folder: the name never refers to less than the whole.
-   */
+  /** Syncs the content first, then its name, then the folder: the name never refers to less than the whole. */
   async publish(objectId: string, staging: Staging, signal?: AbortSignal): Promise<Outcome<null>> {
     if (signal?.aborted === true) return { ok: false, failure: endedBy(signal) }
     return reachDisk(async () => {

@@ -155,10 +155,7 @@ export async function deleteListed(
   return removed.failure.name === 'content_missing' ? ok(false) : removed
 }
 
-/**
- * One page of keys below a prefix, in the order of their UTF-8 bytes.
- * @param after a name below the prefix, or empty
- */
+/** One page of keys below a prefix, in the order of their UTF-8 bytes. @param after a name below the prefix, or empty */
 export async function listKeys(
   calls: S3Calls,
   prefix: string,
@@ -221,9 +218,7 @@ const BREAKS_MAX = 3
 
 interface Target {
   readonly key: string
-  /**
-   * The ETag that must still match: bytes of a replaced object are never joined to those of its predecessor.
-   */
+  /** The ETag that must still match: bytes of a replaced object are never joined to those of its predecessor. */
   readonly etag: string | undefined
   /** Failure when the ETag no longer matches. */
   readonly replaced: FailureName

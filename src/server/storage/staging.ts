@@ -109,10 +109,7 @@ interface Inodes {
   readonly ffree: number
 }
 
-/**
- * A file of one byte takes an inode, and so does each of its folders: a disk can run out of inodes with all
- * its bytes free.
- */
+/** A file of one byte takes an inode, and so does each of its folders: a disk can run out of inodes with all its bytes free. */
 function hasInodes({ files, ffree }: Inodes, uploads: number): boolean {
   const spare = Math.min(STORAGE_SPARE_INODES, Math.floor(files * SPARE_SHARE))
   return files === 0 || ffree - spare >= uploads

@@ -2,10 +2,7 @@ import { open, type FileHandle } from 'node:fs/promises'
 import { FSYNCS_MAX } from '../../schemas/files/file-limits.ts'
 import { Semaphore } from '../structures/semaphore.ts'
 
-/**
- * Shared by the whole process: sixty syncs at once on the thread pool delayed an unrelated `stat` by 172 ms.
- * Design §2.
- */
+/** Shared by the whole process: sixty syncs at once on the thread pool delayed an unrelated `stat` by 172 ms. Design §2. */
 const turns = new Semaphore(FSYNCS_MAX)
 
 /** Syncs a file, or the names in a folder, to the disk. Throws the system's error. */

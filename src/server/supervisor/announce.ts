@@ -18,9 +18,7 @@ export interface AnnounceInput {
   readonly log: NodeSetup['log']
 }
 
-/**
- * Publishes a node that serves: in its data directory, by the banner and by the ready line; releases its log.
- */
+/** Publishes a node that serves: in its data directory, by the banner and by the ready line; releases its log. */
 export function announce(generation: NodeGeneration, input: AnnounceInput): void {
   const { data, services, keys, files, degraded, url, log } = input
   const { config } = generation

@@ -124,9 +124,7 @@ const TRIALS: readonly Trial[] = [
   },
 ]
 
-/**
- * A command that works when pasted. The key of an earlier start is read from its file and never shown again.
- */
+/** A command that works when pasted. The key of an earlier start is read from its file and never shown again. */
 function curlLine(
   url: string,
   { options, path, body }: Trial,

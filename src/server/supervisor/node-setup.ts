@@ -89,10 +89,7 @@ export interface NodeFigures {
 
 /** The supervisor's access to the store, over a connection of its own. */
 export interface NodeStore {
-  /**
-   * Throws `SchemaRefused` when this version must not run on the store, and errors of Postgres that waiting
-   * does not solve.
-   */
+  /** Throws `SchemaRefused` when this version must not run on the store, and errors of Postgres that waiting does not solve. */
   migrate(): Promise<Migrated>
   /** Checks whether Postgres gives `wanted` connections in addition to those that other nodes hold. */
   connections(wanted: number): Promise<ConnectionsGiven>
@@ -109,9 +106,7 @@ export interface NodeStore {
   join(seen: Installation['joins'], places: SharedPlaces): Promise<boolean>
   /** Reports that this node ends; never rejects. */
   leave(): Promise<void>
-  /**
-   * Removes the row of a front that died without removing it: other processes need not wait for that front.
-   */
+  /** Removes the row of a front that died without removing it: other processes need not wait for that front. */
   removeFront(id: string): Promise<void>
   close(): Promise<void>
 }

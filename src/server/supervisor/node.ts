@@ -47,9 +47,7 @@ import { every } from '../structures/ticks.ts'
 /** Milliseconds beyond the drain's deadline after which a child is killed. */
 const DRAIN_SLACK_MS = 3_000
 
-/**
- * Milliseconds that a replaced child may take: it stays for idle connections, drains, and releases its money.
- */
+/** Milliseconds that a replaced child may take: it stays for idle connections, drains, and releases its money. */
 const RETIRED_MS_MAX = REPLACED_FRONT_MS + REPLACED_CALLS_MS + 10_000
 
 /** Milliseconds that an ending node waits for the journals of its fronts. */
@@ -198,10 +196,7 @@ class NodeRun {
     await this.#journals?.settled(JOURNALS_MS_MAX)
   }
 
-  /**
-   * Reloads the node. A reload during the start waits for the end of the start: until then there is nothing
-   * to replace.
-   */
+  /** Reloads the node. A reload during the start waits for the end of the start: until then there is nothing to replace. */
   reload(): void {
     if (!this.#isUp) this.#isReloadRequested = true
     else if (!this.#isDraining) void this.#reloader?.ask()

@@ -11,10 +11,7 @@ export interface ReloadRecord {
   readonly reason: string | null
   /** Changed settings that only a restart applies. */
   readonly needRestart: readonly string[]
-  /**
-   * The operator's catalogue file that the node uses, null without one; a node of an older version does not
-   * record it.
-   */
+  /** The operator's catalogue file that the node uses, null without one; a node of an older version does not record it. */
   readonly catalogFile?: string | null
 }
 

@@ -21,10 +21,7 @@ import {
 import { connectionsNeeded } from './fleet/shares.ts'
 import { StartRefused } from './start-refused.ts'
 
-/**
- * Settings that the supervisor itself depends on: a change needs a restart, and until then the old value
- * holds.
- */
+/** Settings that the supervisor itself depends on: a change needs a restart, and until then the old value holds. */
 const FIXED = {
   SLUICE_HOST: 'host',
   SLUICE_PORT: 'port',
@@ -100,10 +97,7 @@ export class Reloader {
     return this.#queued
   }
 
-  /**
-   * Changes the number of fronts or of threads, and resolves when the new number serves. The configuration is
-   * not read again.
-   */
+  /** Changes the number of fronts or of threads, and resolves when the new number serves. The configuration is not read again. */
   scale(input: ScaleInput): Promise<ScaleEnd> {
     return this.#inTurn(() => this.#scale(input))
   }

@@ -37,10 +37,7 @@ export interface ServicesInput {
   readonly wait: StoreWait
 }
 
-/**
- * Starts the stores that the operator did not configure, and reaches the Postgres that is configured. Throws
- * `StartRefused`.
- */
+/** Starts the stores that the operator did not configure, and reaches the Postgres that is configured. Throws `StartRefused`. */
 export async function startServices(
   { config }: NodeGeneration,
   { data, log, undo, reach, wait }: ServicesInput,

@@ -114,10 +114,7 @@ function isBounded({ isUnpriced, ownWay }: Endpoint, limits: LimitFlags): boolea
   return !isUnpriced || !isCounted(limits, ownWay !== undefined)
 }
 
-/**
- * True for a private endpoint. A provider of the catalogue under the workspace's own key has no destination
- * of its own.
- */
+/** True for a private endpoint. A provider of the catalogue under the workspace's own key has no destination of its own. */
 export function isPrivate({ ownWay }: Pick<Endpoint, 'ownWay'>): boolean {
   return ownWay !== undefined && ownWay.destination !== null
 }

@@ -61,10 +61,7 @@ export interface LinkStreamAttempt extends Origin {
   readonly beginsBy: number
   /** Milliseconds that a reader waits for bytes. */
   readonly stallMs: number
-  /**
-   * The signal of the call closes the connection until the answer has been read; otherwise until the answer
-   * has begun.
-   */
+  /** The signal of the call closes the connection until the answer has been read; otherwise until the answer has begun. */
   readonly isCutByLeaving: boolean
 }
 
@@ -187,9 +184,7 @@ export class ProviderLink {
 interface UsualHeaders {
   /** Flat list of names and values. */
   readonly list: readonly string[]
-  /**
-   * The same of a call that has no headers of its own and comes from no gateway: one list for all of them.
-   */
+  /** The same of a call that has no headers of its own and comes from no gateway: one list for all of them. */
   readonly first: readonly string[]
 }
 

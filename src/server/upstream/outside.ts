@@ -120,10 +120,7 @@ function tooLarge(limit: number): Outcome<never> {
   return fail('upstream_too_large', { fields: { limit } })
 }
 
-/**
- * Null for a text that is no web address, or that contains a credential: Sluice must not send that
- * unintentionally.
- */
+/** Null for a text that is no web address, or that contains a credential: Sluice must not send that unintentionally. */
 function urlIn(text: string, base?: URL): URL | null {
   if (!URL.canParse(text, base?.href)) return null
   const url = new URL(text, base)

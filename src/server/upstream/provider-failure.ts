@@ -120,10 +120,7 @@ function nameOf(status: number): FailureName {
 
 const UNAVAILABLE = 503
 
-/**
- * A failure of load, with how long the provider wants to be left alone.
- * @param retryAfterS null: the provider named no wait
- */
+/** A failure of load, with how long the provider wants to be left alone. @param retryAfterS null: the provider named no wait */
 function waited(failure: Failure, status: number | null, retryAfterS: number | null): Failure {
   const isOfLoad = failure.name === 'upstream_overloaded' || status === UNAVAILABLE
   if (!isOfLoad || retryAfterS === null) return failure

@@ -53,10 +53,7 @@ export interface RedactedTexts {
   readonly host: string
 }
 
-/**
- * Reads `{error:{message,code}}` of OpenAI and Google, `{message}` of Cohere and Mistral, `{detail}` of
- * Voyage.
- */
+/** Reads `{error:{message,code}}` of OpenAI and Google, `{message}` of Cohere and Mistral, `{detail}` of Voyage. */
 export function readReason(body: Uint8Array, redacted: RedactedTexts): Reason {
   const parsed = parse(body)
   if (parsed === null) return NOTHING

@@ -25,10 +25,7 @@ type Refusal = 'no_such_secret' | 'legacy' | 'other_host' | 'does_not_open'
 /** A text that is not a valid name may be anything that a caller sent, which no log shall keep. */
 const NO_NAME = '(not a name)'
 
-/**
- * The only way to the value of a secret. Each release reads its row again, so that no cache can outlive a
- * change of the row.
- */
+/** The only way to the value of a secret. Each release reads its row again, so that no cache can outlive a change of the row. */
 export function openReleases(deps: ReleaseDeps): SecretReleases & SecretBundles {
   return { release: (request) => release(deps, request), releaseAll: (request) => releaseAll(deps, request) }
 }
@@ -59,10 +56,7 @@ async function releaseAll(
   return ok(secrets)
 }
 
-/**
- * The row of a secret that may be released. Failures: secret_not_released, busy (the audit log is full),
- * store_unavailable.
- */
+/** The row of a secret that may be released. Failures: secret_not_released, busy (the audit log is full), store_unavailable. */
 async function look(deps: ReleaseDeps, request: ReleaseRequest): Promise<Outcome<EffectiveRow>> {
   if (!isSecretName(request.name)) return refuse(deps, request, 'no_such_secret')
   const found = await deps.rows.find(request.scope, request.name)

@@ -45,10 +45,7 @@ export function replaceKeyFile(path: string, text: string): void {
   writeKeyFile(path, text, path)
 }
 
-/**
- * Writes a file that may not exist yet, whole at every moment. @param like a file or folder whose owner the
- * file gets
- */
+/** Writes a file that may not exist yet, whole at every moment. @param like a file or folder whose owner the file gets */
 export function writeKeyFile(path: string, text: string, like: string): void {
   const draft = draftOf(path)
   try {

@@ -18,10 +18,7 @@ export interface RootKeys {
 
 /** Root keys of which the first may have been made by this call. */
 export interface MadeRootKeys extends RootKeys {
-  /**
-   * The file that this call made; the operator must be advised to back it up. Null when there was a key
-   * already.
-   */
+  /** The file that this call made; the operator must be advised to back it up. Null when there was a key already. */
   readonly madeFile: string | null
 }
 
@@ -88,10 +85,7 @@ export function openRootKeys({ setting, file, dataDir }: RootKeySources): RootKe
   }
 }
 
-/**
- * For the first start alone: a key made next to rows of another root key would hide that the other key is
- * gone.
- */
+/** For the first start alone: a key made next to rows of another root key would hide that the other key is gone. */
 export function openOrMakeRootKeys(sources: RootKeySources): MadeRootKeys {
   const own = join(sources.dataDir, ROOT_KEY_FILE)
   const isMissing = sources.setting === null && sources.file === null && readMade(own).length === 0
@@ -129,10 +123,7 @@ export function makeRootKeyFile(file: string): boolean {
   return makeKeyFile(file, textOf([newRootKey()]))
 }
 
-/**
- * Ids of the keys that a text holds. @param source the name of the text in the RootKeyInvalid that this
- * throws
- */
+/** Ids of the keys that a text holds. @param source the name of the text in the RootKeyInvalid that this throws */
 export function rootKeyIdsIn(text: string, source: string): readonly string[] {
   return parseKeys(text, source).map(idOf)
 }

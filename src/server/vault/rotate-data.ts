@@ -12,10 +12,7 @@ import { newWrappedKey } from './wrap.ts'
 const BATCH_VAULTS = 100
 /** Secrets that are resealed in one transaction. Decision. */
 const BATCH_SECRETS = 250
-/**
- * Passes over the secrets of a batch of vaults that are left: only rotations by other processes make more
- * than two. Decision.
- */
+/** Passes over the secrets of a batch of vaults that are left: only rotations by other processes make more than two. Decision. */
 const DATA_PASSES_MAX = 20
 
 export interface DataRotationDeps {
@@ -30,10 +27,7 @@ export interface DataRotationDeps {
 
 export interface DataRotationInput {
   readonly scope: RotationScope
-  /**
-   * ISO 8601. Vaults whose key was made then or later keep it, so that an interrupted rotation continues
-   * where it stopped.
-   */
+  /** ISO 8601. Vaults whose key was made then or later keep it, so that an interrupted rotation continues where it stopped. */
   readonly madeBefore: string
 }
 

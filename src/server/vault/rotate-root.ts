@@ -6,10 +6,7 @@ import { unwrapKey, wrapKey } from './wrap.ts'
 
 /** Keys that one transaction rewraps. Decision. */
 const BATCH_KEYS = 250
-/**
- * Passes over the keys that are left: two rotations to different keys would undo each other without end.
- * Decision.
- */
+/** Passes over the keys that are left: two rotations to different keys would undo each other without end. Decision. */
 const ROOT_PASSES_MAX = 20
 
 export interface RootRotationDeps {

@@ -3,10 +3,7 @@ import type { SealedValue } from '../ports/short-jobs.ts'
 import type { StoredSecret } from '../ports/vault/secret-rows.ts'
 import type { VaultKeys } from './vault-keys.ts'
 
-/**
- * A row with the key that opens it, bound to the values of the row's own columns. Failure:
- * data_key_unavailable.
- */
+/** A row with the key that opens it, bound to the values of the row's own columns. Failure: data_key_unavailable. */
 export function sealedValue(
   keys: Pick<VaultKeys, 'open'>,
   { vaultId, workspaceId, name, hosts, version, sealed, key }: StoredSecret,

@@ -14,9 +14,7 @@ export const VAULT_KEYS_CACHED_MAX = 4_096
 
 const PURPOSES: readonly VaultKeyPurpose[] = ['fingerprint', 'sealing']
 
-/**
- * The keys that fingerprint and seal a vault's values. Both are copies: the caller clears or transfers them.
- */
+/** The keys that fingerprint and seal a vault's values. Both are copies: the caller clears or transfers them. */
 export interface CurrentKeys {
   readonly fingerprint: Uint8Array<ArrayBuffer>
   readonly sealing: Uint8Array<ArrayBuffer>

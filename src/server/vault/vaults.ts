@@ -44,10 +44,7 @@ export interface VaultDeps {
   readonly turnWaitMs?: number
 }
 
-/**
- * Secrets of vaults: sealed in the short-job pool, and written if the keys that sealed them are still the
- * vault's.
- */
+/** Secrets of vaults: sealed in the short-job pool, and written if the keys that sealed them are still the vault's. */
 export function openVaults(deps: VaultDeps): Vaults {
   const { rows, turnWaitMs: waitMs = TURN_WAIT_MS_MAX } = deps
   const copies = new FairSemaphore({
@@ -190,10 +187,7 @@ async function copy(
   })
 }
 
-/**
- * Fills `into`, so that the caller can clear every key that was opened. Failures: secret_uncopyable,
- * data_key_unavailable.
- */
+/** Fills `into`, so that the caller can clear every key that was opened. Failures: secret_uncopyable, data_key_unavailable. */
 function opened(keys: VaultKeys, sources: readonly StoredSecret[], into: SealedValue[]): Outcome<null> {
   if (sources.some(({ hosts }) => hosts === null)) return fail('secret_uncopyable')
   for (const source of sources) {
@@ -318,9 +312,7 @@ function only(secret: SecretMetadata | undefined): Stored {
   return ok(secret)
 }
 
-/**
- * Counts the puts at the head of the line that go together: distinct names, limited in number and characters.
- */
+/** Counts the puts at the head of the line that go together: distinct names, limited in number and characters. */
 function countTogether(line: readonly Put[]): number {
   const names = new Set<string>()
   let chars = 0

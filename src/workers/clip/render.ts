@@ -83,10 +83,7 @@ interface Pictures {
   readonly references: readonly Picture[]
 }
 
-/**
- * Decodes images one after the other, so that a single decoded image is in memory at a time; a returned text
- * is the fault.
- */
+/** Decodes images one after the other, so that a single decoded image is in memory at a time; a returned text is the fault. */
 function placeImages({
   firstFrame,
   lastFrame,
@@ -187,17 +184,12 @@ const TYPES: readonly ImageType[] = [
   { name: 'WebP or other RIFF', begins: [0x52, 0x49, 0x46, 0x46], read: null },
 ]
 
-/**
- * Memory that the decoder may allocate: 13 bytes a pixel of the largest image with three components.
- * Decision.
- */
+/** Memory that the decoder may allocate: 13 bytes a pixel of the largest image with three components. Decision. */
 const MEMORY_MIB_MAX = 512
 
 const START_OF_SCAN = 0xda
 
-/**
- * Markers of Huffman tables, of a reserved marker and of arithmetic tables lie among those of frame headers.
- */
+/** Markers of Huffman tables, of a reserved marker and of arithmetic tables lie among those of frame headers. */
 const TABLES: ReadonlySet<number> = new Set([0xc4, 0xc8, 0xcc])
 
 function readJpeg(bytes: Uint8Array): Image {
@@ -251,9 +243,7 @@ export interface Film extends Timing {
   draw(nth: number): Uint8Array
 }
 
-/**
- * Encodes frames of yuv420p as H.264 in an MP4 file that plays while it loads. Throws the errors of `draw`.
- */
+/** Encodes frames of yuv420p as H.264 in an MP4 file that plays while it loads. Throws the errors of `draw`. */
 export async function encode({
   width,
   height,
@@ -281,10 +271,7 @@ export async function encode({
   }
 }
 
-/**
- * An encoder that was initialized and is dropped without `finalize` aborts all encoders of the thread
- * forever.
- */
+/** An encoder that was initialized and is dropped without `finalize` aborts all encoders of the thread forever. */
 function write(encoder: H264MP4Encoder, frames: number, draw: Film['draw']): void {
   encoder.initialize()
   try {

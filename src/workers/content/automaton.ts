@@ -2,10 +2,7 @@ import { JSON_TEXT_DEPTH_MAX } from '../../schemas/files/file-limits.ts'
 import { exportsOf } from '../web-assembly.ts'
 import { AUTOMATON_CODE } from './automaton-code.ts'
 
-/**
- * Actions that every table has in common; the numbers of states are below `first`, and an action from `stop`
- * on ends the run.
- */
+/** Actions that every table has in common; the numbers of states are below `first`, and an action from `stop` on ends the run. */
 export const SHARED_ACTIONS = {
   first: 64,
   /** Open and close a level. At the outermost level they end the run, like a level that does not fit. */
@@ -43,18 +40,13 @@ const GROUPS_MAX = 7
 const COUNTED = 0x80
 const WORD_BYTES = 4
 
-/**
- * Reads the bytes in `[at, end)` by a table.
- * @returns the place of the byte whose action ends the run, or `end`
- */
+/** Reads the bytes in `[at, end)` by a table. @returns the place of the byte whose action ends the run, or `end` */
 type Run = (table: number, skips: number, at: number, end: number) => number
 
 export interface Reading {
   readonly memory: Uint8Array
   readonly run: Run
-  /**
-   * @returns the first of every fourth place in `[at, end)` with a pair of the table; else not below `end`
-   */
+  /** @returns the first of every fourth place in `[at, end)` with a pair of the table; else not below `end` */
   readonly pair: (at: number, end: number) => number
   /**
    * @param one four bytes, the lowest first; `other` begins with the same two
@@ -149,10 +141,7 @@ export class Automata {
     return place
   }
 
-  /**
-   * @param bytes up to HELD_BYTES_MAX of them, with those before
-   * @param before bytes that come before them
-   */
+  /** @param bytes up to HELD_BYTES_MAX of them, with those before @param before bytes that come before them */
   hold(bytes: Uint8Array, before = NO_BYTES): HeldText {
     const at = AT.text + before.length
     this.#memory.set(before, AT.text)

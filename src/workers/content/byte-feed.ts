@@ -60,10 +60,7 @@ export class ByteFeed {
     this.#openChunk()
   }
 
-  /**
-   * The chunk is read to its end. Even an empty view must not keep its buffer, since the buffer may be moved
-   * away.
-   */
+  /** The chunk is read to its end. Even an empty view must not keep its buffer, since the buffer may be moved away. */
   leave(): void {
     this.#passed += this.#chunk.length
     this.#chunk = EMPTY
@@ -92,10 +89,7 @@ export class ByteFeed {
     return this.#join(n)
   }
 
-  /**
-   * Skips up to n bytes of those that have arrived.
-   * @returns how many of them are still missing
-   */
+  /** Skips up to n bytes of those that have arrived. @returns how many of them are still missing */
   jump(n: number): number {
     const inView = Math.min(n, this.limit - this.at)
     this.at += inView

@@ -43,9 +43,7 @@ export class IntruderScan {
   }
 }
 
-/**
- * Bytes from which a piece is scanned by itself: a scan of each smaller piece would cost more than its bytes.
- */
+/** Bytes from which a piece is scanned by itself: a scan of each smaller piece would cost more than its bytes. */
 const JOINED_BYTES_MAX = 512
 /** Bytes of small pieces that are joined before they are scanned. */
 const JOINING_BYTES = 4_096
@@ -99,10 +97,7 @@ const WIDE_MARK = 'PK\x06\x07'
 const WIDE_BYTES = 20
 /** The bytes at the end in which zip readers search for that record. */
 const TAIL_BYTES = END_BYTES + 0xffff
-/**
- * The first bytes of an archive as words, the lowest byte first: the mark of an entry, or the end mark of an
- * empty archive.
- */
+/** The first bytes of an archive as words, the lowest byte first: the mark of an entry, or the end mark of an empty archive. */
 const START_WORDS = [0x04034b50, 0x06054b50] as const
 const MARK_BYTES = 4
 /** `stream` with its line end, before the first mark of an attachment. */
@@ -200,10 +195,7 @@ function isStartWord(word: number): boolean {
   return word === START_WORDS[0] || word === START_WORDS[1]
 }
 
-/**
- * A signature that makes a file two formats at once: another program would read the file as that format, or
- * run it.
- */
+/** A signature that makes a file two formats at once: another program would read the file as that format, or run it. */
 interface Intruder extends Signature {
   /** A noun phrase for the refusal's text. */
   readonly found: string

@@ -183,9 +183,7 @@ export class Marks {
 /** The state in which no mark has begun. */
 const NOTHING = 0
 
-/**
- * A state for each beginning of a mark; a byte leads to the longest beginning that the bytes then end with.
- */
+/** A state for each beginning of a mark; a byte leads to the longest beginning that the bytes then end with. */
 function tableOf(marks: readonly string[]): Uint8Array {
   const states = new Map<string, number>([['', NOTHING]])
   for (const mark of marks) {

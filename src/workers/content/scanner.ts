@@ -14,9 +14,7 @@ import { IntruderScan } from './intruder-scan.ts'
 import { HeadWindow } from './windows.ts'
 import { zip } from './archive/zip.ts'
 
-/**
- * Determines the type of an upload by its bytes alone. One scanner for each file; see `createContentScanner`.
- */
+/** Determines the type of an upload by its bytes alone. One scanner for each file; see `createContentScanner`. */
 export interface ContentScanner {
   /**
    * Takes the next bytes, in order, in pieces of any size; the verdict does not depend on the cuts. It keeps
@@ -24,10 +22,7 @@ export interface ContentScanner {
    * cuts longer chunks.
    */
   push(chunk: Uint8Array): void
-  /**
-   * Call once, after the last byte.
-   * @param sizeBytes of the file: must equal the pushed bytes, otherwise the call throws
-   */
+  /** Call once, after the last byte. @param sizeBytes of the file: must equal the pushed bytes, otherwise the call throws */
   finish(sizeBytes: number): ContentVerdict
 }
 

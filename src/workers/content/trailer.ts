@@ -3,18 +3,13 @@ import { OutsideScan } from './intruder-scan.ts'
 import { sourceKind } from './text/source-text.ts'
 import { joinedTo, whole, type MimeType, type StructureEnd } from './verdict.ts'
 
-/**
- * Bytes before the beginning or after the end of a file's own format that may show another format. Decision.
- */
+/** Bytes before the beginning or after the end of a file's own format that may show another format. Decision. */
 export const CLAIM_BYTES = 4_096
 
 /** White space, zeros, fill bytes and the end mark of DOS texts, which have no meaning. */
 const FILL = /^[\0\t\n\f\r\x1a \xff]+/
 
-/**
- * Beginnings of archives, programs, scripts and pages; includes signatures that are too short to be searched
- * for anywhere.
- */
+/** Beginnings of archives, programs, scripts and pages; includes signatures that are too short to be searched for anywhere. */
 const BEGINNINGS: readonly (readonly [RegExp, string])[] = [
   [/^PK(?:\x03\x04|\x05\x06[^]{18}|\x07\x08|\x01\x02)/, 'a ZIP archive'],
   [/^(?:\x1f[\x8b\x9d\xa0]|BZh|\x5d\0\0|\x60\xea|hsqs|sqsh|SIT!|StuffIt|Cr24)/, 'an archive'],
@@ -75,10 +70,7 @@ export function* wholeWithTrailer(
   return claim === null ? whole(mimeType) : joinedTo(what, claim)
 }
 
-/**
- * Skips the rest of the file.
- * @returns the format that the rest claims to be
- */
+/** Skips the rest of the file. @returns the format that the rest claims to be */
 export function* trailerClaim(feed: ByteFeed): Generator<void, string | null> {
   yield* skipFill(feed)
   yield* more(feed, CLAIM_BYTES)

@@ -39,10 +39,7 @@ export interface StructureScanner {
 
 export const UNCLAIMED: StructureEnd = { kind: 'unclaimed' }
 
-/**
- * @param isOpen whether the file's end is not marked, so that bytes after the end cannot be distinguished
- * from the file
- */
+/** @param isOpen whether the file's end is not marked, so that bytes after the end cannot be distinguished from the file */
 export function whole(mimeType: MimeType, isOpen = false): StructureEnd {
   return { kind: 'whole', mimeType, isOpen }
 }
@@ -51,10 +48,7 @@ export function foreign(found: string): StructureEnd {
   return { kind: 'foreign', found }
 }
 
-/**
- * @param what the type with its article: `a PNG image`
- * @param claim the format of the bytes before or after it
- */
+/** @param what the type with its article: `a PNG image` @param claim the format of the bytes before or after it */
 export function joinedTo(what: string, claim: string): StructureEnd {
   return foreign(`${what} that is also ${claim}`)
 }

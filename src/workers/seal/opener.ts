@@ -31,17 +31,11 @@ export interface RangePlan {
 }
 
 export interface Opener {
-  /**
-   * @param start first plain byte
-   * @param end the byte after the last: 0 ≤ start ≤ end ≤ size
-   */
+  /** @param start first plain byte @param end the byte after the last: 0 ≤ start ≤ end ≤ size */
   openRange(start: number, end: number): RangePlan
   /** Bytes of a segment in the object, its tag included. */
   sealedBytesOf(index: number): number
-  /**
-   * @param bytes exactly the stored segment
-   * @returns its plain bytes, or `content_damaged`: then none of them was released
-   */
+  /** @param bytes exactly the stored segment @returns its plain bytes, or `content_damaged`: then none of them was released */
   openSegment(index: number, bytes: Uint8Array): Outcome<Buffer>
   /** Clears the keys. Harmless a second time. */
   discard(): void

@@ -15,10 +15,7 @@ export interface RangeOpener {
   readonly isComplete: boolean
 }
 
-/**
- * @param start first plain byte
- * @param end the byte after the last
- */
+/** @param start first plain byte @param end the byte after the last */
 export function openRange(opener: Opener, start: number, end: number): RangeOpener {
   const plan = opener.openRange(start, end)
   let index = plan.firstSegment

@@ -12,10 +12,7 @@ const UNTYPED = 'application/octet-stream'
 /** Bytes below which buffers, such as those of tags and headers, are left to garbage collection. */
 const DETACHED_BYTES_MIN = 4_096
 
-/**
- * An upload in progress: every byte is scanned, hashed, sealed and written, in this order, in slices. Design
- * §5.
- */
+/** An upload in progress: every byte is scanned, hashed, sealed and written, in this order, in slices. Design §5. */
 export class IntakeWork implements ThreadSession {
   readonly #output: SessionOutput
   readonly #content: IntakeJob['content']

@@ -1,10 +1,7 @@
 import type { Failure } from '../../schemas/failures.ts'
 import type { FromThread } from './protocol.ts'
 
-/**
- * The failure of a session.
- * @param failureOf the failure for an error of a system call
- */
+/** The failure of a session. @param failureOf the failure for an error of a system call */
 export function failureOfLast(message: FromThread, failureOf: (cause: unknown) => Failure): Failure {
   if (message.kind === 'system')
     return failureOf(Object.assign(new Error(message.message), { code: message.code }))

@@ -25,9 +25,7 @@ export interface SealJob {
 export interface UnsealJob {
   readonly kind: 'unseal'
   readonly port: MessagePort
-  /**
-   * Shared with the main side, which closes it; null: `piece` messages bring the header and then the range.
-   */
+  /** Shared with the main side, which closes it; null: `piece` messages bring the header and then the range. */
   readonly descriptor: number | null
   readonly dataKey: Uint8Array
   readonly dataKeyId: string
@@ -46,10 +44,7 @@ export type ToThread =
   | { readonly kind: 'piece'; readonly bytes: ArrayBuffer; readonly length: number }
   /** Intake: the last piece has been sent. Unsealing: storage has no more bytes. */
   | { readonly kind: 'end' }
-  /**
-   * Unsealing: room for one more piece of this many plain bytes, in the buffer of a finished piece if it is
-   * large enough.
-   */
+  /** Unsealing: room for one more piece of this many plain bytes, in the buffer of a finished piece if it is large enough. */
   | { readonly kind: 'more'; readonly bytes: number; readonly spare: ArrayBuffer | null }
 
 export type FromThread =
@@ -85,10 +80,7 @@ export type LastMessage =
 /** A session in its thread. An exception ends it. */
 export interface ThreadSession {
   receive(message: ToThread): void
-  /**
-   * Does one slice of work, about a millisecond.
-   * @returns false when there is no work before the next message
-   */
+  /** Does one slice of work, about a millisecond. @returns false when there is no work before the next message */
   step(): boolean
   /** Closes and clears all resources; called once, on every path. */
   release(): void

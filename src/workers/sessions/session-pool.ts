@@ -20,10 +20,7 @@ const SESSION_THREAD_HEAP_MIB = 512
  * thread forever. Decision.
  */
 const SESSION_SEMI_SPACE_MIB = 1
-/**
- * Niceness of a session thread above that of the loop, when both want a core: every call waits for the loop.
- * Decision.
- */
+/** Niceness of a session thread above that of the loop, when both want a core: every call waits for the loop. Decision. */
 const SESSION_THREAD_NICE = 5
 /** Milliseconds without a session after which the threads end. Decision. */
 const SESSION_IDLE_MS = 30_000
@@ -36,10 +33,7 @@ export interface Session {
   post(message: ToThread, moved?: ArrayBuffer): void
   /** Harmless twice and after the end. */
   cancel(): void
-  /**
-   * Resolves when the thread has released all resources, or has ended: never for a thread that is stuck in a
-   * system call.
-   */
+  /** Resolves when the thread has released all resources, or has ended: never for a thread that is stuck in a system call. */
   readonly released: Promise<void>
   /** Resolves when the session is released or lost, whichever comes first. */
   readonly over: Promise<void>
@@ -47,10 +41,7 @@ export interface Session {
   readonly isLost: boolean
 }
 
-/**
- * The callbacks of a session's main side. None comes after `onLost` or a last message, or for a cancelled
- * session.
- */
+/** The callbacks of a session's main side. None comes after `onLost` or a last message, or for a cancelled session. */
 export interface SessionCallbacks {
   onMessage(message: FromThread): void
   /** The thread ended without a last message. */
@@ -66,10 +57,7 @@ export interface SessionLoad {
   readonly waitS: number
   /** Sessions that began, since the start. */
   readonly begun: number
-  /**
-   * Seconds that all threads were busy since the start. Its growth in a second is their utilization, up to
-   * `threads`.
-   */
+  /** Seconds that all threads were busy since the start. Its growth in a second is their utilization, up to `threads`. */
   readonly busyS: number
   /** Threads that did not answer and were ended. */
   readonly silentThreads: number

@@ -1,9 +1,6 @@
 import { SESSION_TURN_MS } from '../../schemas/files/file-limits.ts'
 
-/**
- * Does one slice of work.
- * @returns whether there is more work now
- */
+/** Does one slice of work. @returns whether there is more work now */
 export type Step = () => boolean
 
 /**
@@ -14,10 +11,7 @@ export class TimeSlices {
   readonly #waiting = new Set<Step>()
   #isDue = false
 
-  /**
-   * Harmless for a step that waits already. A step that throws is not called again, and does not delay the
-   * others.
-   */
+  /** Harmless for a step that waits already. A step that throws is not called again, and does not delay the others. */
   ask(step: Step): void {
     this.#waiting.add(step)
     if (this.#isDue) return

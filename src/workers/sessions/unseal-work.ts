@@ -171,9 +171,7 @@ interface Segments {
 
 type Room = Extract<ToThread, { readonly kind: 'more' }>
 
-/**
- * A buffer of its own, which can be moved. A buffer larger than the room would take another reader's share.
- */
+/** A buffer of its own, which can be moved. A buffer larger than the room would take another reader's share. */
 function bufferFor(length: number, room: Room | undefined): ArrayBuffer {
   const spare = room?.spare ?? null
   if (room !== undefined && spare !== null && spare.byteLength >= length && spare.byteLength <= room.bytes)

@@ -95,10 +95,7 @@ async function list(database: DatabaseHandle, options: ListOptions): Promise<voi
   }
 }
 
-/**
- * Removes the row first, then the bytes: the sweep finds leftover bytes. A failed id does not affect the
- * others.
- */
+/** Removes the row first, then the bytes: the sweep finds leftover bytes. A failed id does not affect the others. */
 async function remove(
   database: DatabaseHandle,
   ids: readonly string[],

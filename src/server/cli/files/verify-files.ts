@@ -101,10 +101,7 @@ async function verifyObject(
   }
 }
 
-/**
- * The finding of an unreadable object. Where storage answers nothing at all, the failure ends the
- * verification.
- */
+/** The finding of an unreadable object. Where storage answers nothing at all, the failure ends the verification. */
 async function unreadable(
   storage: Storage,
   { id }: SealedObject,

@@ -28,10 +28,7 @@ interface ExplainOptions {
   readonly geo?: string
 }
 
-/**
- * `models explain`: what becomes of each field of a request at each endpoint of a model, and what a call
- * costs there.
- */
+/** `models explain`: what becomes of each field of a request at each endpoint of a model, and what a call costs there. */
 export function addExplain(models: Command): void {
   addVerb(
     models,

@@ -22,9 +22,7 @@ const MANIFEST_FILE = 'manifest.json'
 const SUMS_FILE = 'SHA256SUMS'
 /** Name of the file with the root keys, in the form of their own file. */
 export const BACKUP_ROOT_KEYS = 'root-keys'
-/**
- * Every path that a backup may have: a restore writes no other path, so that foreign entries have no effect.
- */
+/** Every path that a backup may have: a restore writes no other path, so that foreign entries have no effect. */
 const PATH =
   /^(tables\/[a-z_][a-z0-9_]*\.copy|objects\/[A-Za-z0-9_-]{1,2}\/[A-Za-z0-9_-]{1,128}|containers\/[0-9]+|containers\.jsonl|root-keys)$/
 

@@ -45,9 +45,7 @@ export function reportOf(findings: readonly Finding[]): { readonly isWell: boole
   return { isWell, text: [...findings.map(lineOf), summaryOf(findings)].join('\n') }
 }
 
-/**
- * One finding in text. Servers and processes choose their own texts, so that control characters are escaped.
- */
+/** One finding in text. Servers and processes choose their own texts, so that control characters are escaped. */
 function lineOf({ check, level, detail, fix }: Finding): string {
   const line = `${level.padEnd(8)} ${check.padEnd(19)} ${escapeControls(detail)}`
   return fix === undefined ? line : `${line}\n${' '.repeat(29)}fix: ${escapeControls(fix)}`

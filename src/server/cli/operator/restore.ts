@@ -159,10 +159,7 @@ async function fill(tx: Transaction, { folder, manifest }: Backup): Promise<void
   )
 }
 
-/**
- * Closes the fronts of the backup's time: none of them belongs to this installation, so that no front would
- * return its money.
- */
+/** Closes the fronts of the backup's time: none of them belongs to this installation, so that no front would return its money. */
 async function endFronts(store: Store): Promise<ClosedNode> {
   const nodes = await store.sql<
     { node: string }[]

@@ -84,10 +84,7 @@ async function lookOnce({ adminUrl, managementKey }: Watched): Promise<LiveView>
   return view
 }
 
-/**
- * Shows the node until the user ends it; waits for a node that goes away. Throws CliFailure when the node
- * refuses the key.
- */
+/** Shows the node until the user ends it; waits for a node that goes away. Throws CliFailure when the node refuses the key. */
 export async function watchLive(
   { adminUrl, managementKey, hasColour }: Watched,
   terminal: Terminal = process,

@@ -16,10 +16,7 @@ import { CliFailure } from './verb.ts'
 /** Milliseconds that a verb waits for Redis before the fronts have to poll its change. */
 const HINT_WAIT_MS_MAX = 500
 
-/**
- * The command line's handle on the database: the store with everything that a verb needs to read and change
- * rows.
- */
+/** The command line's handle on the database: the store with everything that a verb needs to read and change rows. */
 export interface DatabaseHandle {
   readonly store: Store
   readonly publish: Hints['publish']
@@ -79,10 +76,7 @@ export interface Lookup {
   readonly among?: readonly string[]
 }
 
-/**
- * The value, or a CliFailure with the failure's text. @param lookup named where it is not there, with the
- * remedy
- */
+/** The value, or a CliFailure with the failure's text. @param lookup named where it is not there, with the remedy */
 export function need<T>(outcome: Outcome<T>, lookup?: Lookup): T {
   if (outcome.ok) return outcome.value
   const { failure } = outcome

@@ -130,10 +130,7 @@ export function headingOf(verb: string): string | null {
   return HEADING_OF.get(verb) ?? null
 }
 
-/**
- * Examples of verbs for their help, by the words after `sluice`; an example continues its words. A test
- * parses each of them.
- */
+/** Examples of verbs for their help, by the words after `sluice`; an example continues its words. A test parses each of them. */
 const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   init: ['', 'sluice.json --yes --port 8080 --data ./data'],
   serve: [''],

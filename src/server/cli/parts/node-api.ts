@@ -57,10 +57,7 @@ const [OK, SERVER] = [2, 5]
 /** The node cannot be reached, or not now: the same call may succeed later. */
 export class NodeAway extends CliFailure {}
 
-/**
- * Calls an operation of a node.
- * @param shape of the answer. Throws CliFailure with the node's own message, and NodeAway.
- */
+/** Calls an operation of a node. @param shape of the answer. Throws CliFailure with the node's own message, and NodeAway. */
 export async function callNode<T extends TSchema>(
   { origin, key }: NodeAddress,
   request: NodeRequest,

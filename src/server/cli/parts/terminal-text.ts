@@ -14,10 +14,7 @@ export function escapeControlsInLines(text: string): string {
   return text.split('\n').map(escapeControls).join('\n')
 }
 
-/**
- * JSON of a value with control characters escaped: programs read the same value, and a terminal is not
- * affected.
- */
+/** JSON of a value with control characters escaped: programs read the same value, and a terminal is not affected. */
 export function escapeControlsInJson(value: unknown): string {
   return String(JSON.stringify(value)).replaceAll(SIGNS, (sign) => sign.split('').map(escaped).join(''))
 }

@@ -18,10 +18,7 @@ import { newOwnRootKey, ownRootKeys } from './root-keys.ts'
 import { addStatusVerb } from './vault-status.ts'
 import { addVerb, CliFailure, print, tell } from '../parts/verb.ts'
 
-/**
- * Milliseconds for every live front to wrap with the new key: each front checks it with its heartbeat.
- * Decision.
- */
+/** Milliseconds for every live front to wrap with the new key: each front checks it with its heartbeat. Decision. */
 const FRONTS_WAIT_MS_MAX = 5 * HEARTBEAT_MS
 /** Milliseconds between two looks at live fronts. */
 const FRONTS_LOOK_MS = 250

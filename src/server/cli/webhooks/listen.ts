@@ -132,10 +132,7 @@ interface ForwardedLine {
   readonly isGenuine: boolean | null
 }
 
-/**
- * One line: when the job ended, what ended, what the receiver answered, and whether the signatures are
- * genuine.
- */
+/** One line: when the job ended, what ended, what the receiver answered, and whether the signatures are genuine. */
 function forwardedLine({ event, verified, status, reason }: Forwarded): ForwardedLine {
   const type = typeOf(event.body)
   const isGenuine = verified === null ? null : verified.own && verified.standard

@@ -68,14 +68,10 @@ export function addTo(program: Command): void {
     )
 }
 
-/**
- * The reason of a membership, with the id of the mapping: `GET /scim/group-mappings/{id}` shows its group.
- */
+/** The reason of a membership, with the id of the mapping: `GET /scim/group-mappings/{id}` shows its group. */
 function reasonOf({ source, mappingId }: MemberGrant): string {
   return mappingId === null ? source : `${source} ${mappingId}`
 }
 
-/**
- * Most members of a list. A list for a person or a script has no pages, and no workspace has more members.
- */
+/** Most members of a list. A list for a person or a script has no pages, and no workspace has more members. */
 const ALL = 1_000_000

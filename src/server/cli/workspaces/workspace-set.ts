@@ -117,10 +117,7 @@ function keyHosts(): KeyHosts {
   )
 }
 
-/**
- * Parses `openai=KEY`.
- * @returns the fault instead, without the text: commander's own message would show it
- */
+/** Parses `openai=KEY`. @returns the fault instead, without the text: commander's own message would show it */
 export function parseProviderKey(text: string, hosts: KeyHosts): ProviderKeyInput | string {
   const at = text.indexOf('=')
   const provider = text.slice(0, Math.max(0, at))

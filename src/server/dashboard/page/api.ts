@@ -1,9 +1,7 @@
 import type { PAGE_TOKEN_HEADER } from '../../../schemas/api-prefix.ts'
 import type { ErrorEnvelope } from '../../../schemas/envelope.ts'
 
-/**
- * Milliseconds for an answer that is not a stream: above the deadline of every operation that the page calls.
- */
+/** Milliseconds for an answer that is not a stream: above the deadline of every operation that the page calls. */
 const ANSWER_MS_MAX = 30_000
 const UNAUTHENTICATED = 401
 const TOKEN_HEADER: typeof PAGE_TOKEN_HEADER = 'x-sluice-page-token'

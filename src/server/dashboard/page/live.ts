@@ -9,10 +9,7 @@ const STALE_MS = 3_500
 const BACK_OFF_MS = [500, 1_000, 2_000, 4_000, 8_000] as const
 /** Characters of one event; above it the stream is no stream of ours. */
 const EVENT_CHARS_MAX = 4 * 1024 * 1024
-/**
- * Milliseconds after which a hidden page leaves the live view: the page costs the node nothing from then on.
- * Decision.
- */
+/** Milliseconds after which a hidden page leaves the live view: the page costs the node nothing from then on. Decision. */
 const DASHBOARD_HIDDEN_MS = 30_000
 
 export interface LiveState {

@@ -319,10 +319,7 @@ export function isWritable({ path, headers }: SentRequest): boolean {
 /** The heads of the requests of one origin, without their lengths. */
 export class RequestHeads {
   readonly #host: string
-  /**
-   * Most calls of a provider have the same frozen list of headers. Its text, which may hold a key, goes with
-   * the list.
-   */
+  /** Most calls of a provider have the same frozen list of headers. Its text, which may hold a key, goes with the list. */
   readonly #known = new WeakMap<readonly string[], KnownHead>()
 
   /** @param host with the port, where it is not the protocol's own */

@@ -28,10 +28,7 @@ const LENGTH_DIGITS_MAX = 15
 
 export interface HeadLines {
   onStatus(status: number, isHttp10: boolean): void
-  /**
-   * One header, without the white space around its value.
-   * @returns false when the header makes the head invalid
-   */
+  /** One header, without the white space around its value. @returns false when the header makes the head invalid */
   onHeader(bytes: Buffer, name: number, nameEnd: number, value: number, valueEnd: number): boolean
 }
 
@@ -259,9 +256,7 @@ const CHUNKED = Buffer.from('chunked')
 
 const KEEP_ALIVE_TIMEOUT = /(?:^|[\s,;])timeout=(\d{1,9})/i
 
-/**
- * The parts of a head that decide how the response is read. The length of a name rules out nearly all others.
- */
+/** The parts of a head that decide how the response is read. The length of a name rules out nearly all others. */
 export class ResponseFields implements HeadLines {
   status = 0
   contentLength = -1

@@ -2,10 +2,7 @@ import type { Failure } from '../../../schemas/failures.ts'
 
 /** Receives the bytes of a streamed body. */
 export interface BodySink {
-  /**
-   * @param bytes lent for the call only
-   * @returns false: no more until `goOn`
-   */
+  /** @param bytes lent for the call only @returns false: no more until `goOn` */
   take(bytes: Uint8Array): boolean
   end(): void
   fail(failure: Failure): void

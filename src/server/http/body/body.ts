@@ -17,10 +17,7 @@ const BUSY = fail('busy', { retryAfterS: 1 })
 const OVER = fail('client_gone')
 const TOO_TINY = fail('body_invalid', { detail: 'The body arrives in too many tiny chunks.' })
 
-/**
- * Share of a body's announced length that must have arrived before a buffer of the whole length is allocated.
- * Decision.
- */
+/** Share of a body's announced length that must have arrived before a buffer of the whole length is allocated. Decision. */
 const TRUSTED_SHARE = 1 / 4
 /** The socket operations that a body needs; the exchange ignores them after its end. */
 export interface BodySocket {
@@ -31,10 +28,7 @@ export interface BodySocket {
 /** Receives the request's body from an exchange. */
 export interface BodyTaker {
   readonly isComplete: boolean
-  /**
-   * True while the body arrives: the slowness of its client has limits of its own and does not count for the
-   * operation.
-   */
+  /** True while the body arrives: the slowness of its client has limits of its own and does not count for the operation. */
   readonly isReceiving: boolean
   /** @param chunk detached after the call */
   chunk(chunk: ArrayBuffer, isLast: boolean): void
@@ -269,10 +263,7 @@ export class ChunkSizes {
   }
 }
 
-/**
- * Share of the budget that one organization may hold: none can keep all others out, with any number of keys.
- * Decision.
- */
+/** Share of the budget that one organization may hold: none can keep all others out, with any number of keys. Decision. */
 const ORGANIZATION_SHARE = 3 / 4
 
 /** Share of the budget that one workspace may hold. Decision. */

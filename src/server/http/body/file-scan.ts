@@ -19,9 +19,7 @@ const BEGINNINGS_MAX = 16
 export class FileScan {
   readonly #delimiter: Buffer
   readonly #begin: Buffer
-  /**
-   * Bytes at the end of the last piece that may begin the delimiter; they equal the delimiter's first bytes.
-   */
+  /** Bytes at the end of the last piece that may begin the delimiter; they equal the delimiter's first bytes. */
   #held = 0
 
   constructor(boundary: string) {
@@ -42,10 +40,7 @@ export class FileScan {
     return !bytes.includes(this.#delimiter) && this.#beginOfDelimiter(bytes) === 0
   }
 
-  /**
-   * @param give receives the file's bytes, lent
-   * @returns the delimiter and the bytes after it; null while the file goes on
-   */
+  /** @param give receives the file's bytes, lent @returns the delimiter and the bytes after it; null while the file goes on */
   take(piece: Uint8Array, give: (bytes: Uint8Array) => void): Buffer | null {
     const delimiter = this.#delimiter
     const before = delimiter.subarray(0, this.#held)
@@ -81,9 +76,7 @@ export class FileScan {
     return at
   }
 
-  /**
-   * @returns how many bytes at the end may begin the delimiter, whose first byte is its only carriage return
-   */
+  /** @returns how many bytes at the end may begin the delimiter, whose first byte is its only carriage return */
   #beginOfDelimiter(bytes: Buffer): number {
     const end = bytes.subarray(-(this.#delimiter.length - 1))
     const at = end.lastIndexOf(CARRIAGE_RETURN)

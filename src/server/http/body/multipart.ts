@@ -16,10 +16,7 @@ export const FORM_FIELDS_MAX = 32
 export const FORM_FIELD_BYTES_MAX = 64 * KIB
 
 const FILE_PART = 'file'
-/**
- * Characters of a field's value that are kept for the operation: they bound the memory of many forms.
- * Decision.
- */
+/** Characters of a field's value that are kept for the operation: they bound the memory of many forms. Decision. */
 const FIELD_KEPT_CHARS_MAX = 1_024
 
 /** @returns the boundary of a form's content type; null for anything else. RFC 2046. */
@@ -76,10 +73,7 @@ export class FormUpload implements Upload {
   }
 }
 
-/**
- * Passes the bytes of a form to busboy, and the found file to the sink. Every end goes through one of four
- * methods.
- */
+/** Passes the bytes of a form to busboy, and the found file to the sink. Every end goes through one of four methods. */
 class FormReader implements BodySink {
   readonly #parser: Busboy
   readonly #body: BodySource
@@ -205,10 +199,7 @@ class FormReader implements BodySink {
   }
 }
 
-/**
- * Browsers and `fetch` escape these three characters, curl only the first: a name is the same from every
- * client.
- */
+/** Browsers and `fetch` escape these three characters, curl only the first: a name is the same from every client. */
 function unescaped(filename: string): string {
   return filename.replace(/%22|%0D|%0A/g, decodeURIComponent)
 }
@@ -243,10 +234,7 @@ const FIELD_TOO_LARGE = refusal(
   `at most ${FORM_FIELD_BYTES_MAX} bytes per field`,
 )
 const ENCODED = refusal('/file', 'is encoded', 'unencoded bytes (RFC 7578 §4.7)')
-/**
- * Values of `content-transfer-encoding` that change no byte; busboy reports `7bit` when the header is
- * missing.
- */
+/** Values of `content-transfer-encoding` that change no byte; busboy reports `7bit` when the header is missing. */
 const PLAIN_ENCODINGS: ReadonlySet<string> = new Set(['7bit', '8bit', 'binary'])
 const TOO_MANY = refusal('', 'has too many fields', `at most ${FORM_FIELDS_MAX} fields besides the file`)
 const TOO_MUCH = refusal('', 'is too large, not counting its file', `at most ${FORM_EXTRA_BYTES_MAX} bytes`)

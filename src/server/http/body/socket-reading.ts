@@ -109,10 +109,7 @@ export class SocketReading {
     this.#readNext()
   }
 
-  /**
-   * @param isHeld the call costs money whether the client leaves or not; false: the client's leave matters
-   * again
-   */
+  /** @param isHeld the call costs money whether the client leaves or not; false: the client's leave matters again */
   hold(isHeld: boolean): void {
     if (isHeld === this.#isHeld) return
     this.#isHeld = isHeld

@@ -24,10 +24,7 @@ export interface UploadBodyOptions {
 }
 
 export interface UploadSocket extends BodySocket {
-  /**
-   * The last byte has arrived: the operation's time starts.
-   * @param now `performance.now()` milliseconds
-   */
+  /** The last byte has arrived: the operation's time starts. @param now `performance.now()` milliseconds */
   restartDeadline(now: number): void
 }
 
@@ -282,10 +279,7 @@ class BodyPace {
     this.#slow = slow
   }
 
-  /**
-   * More was read.
-   * @param receivedBytes of the whole body so far
-   */
+  /** More was read. @param receivedBytes of the whole body so far */
   progress(receivedBytes: number): void {
     this.#receivedBytes = receivedBytes
     if (this.#window === null) this.#openWindow()

@@ -41,10 +41,7 @@ export class CallTime {
     return this.#ended !== null
   }
 
-  /**
-   * Starts the deadline. At the deadline the signal ends the call; DEADLINE_GRACE_MS later `expire` is
-   * called.
-   */
+  /** Starts the deadline. At the deadline the signal ends the call; DEADLINE_GRACE_MS later `expire` is called. */
   limit(deadlineMs: number): void {
     this.#deadlineMs = deadlineMs
     this.deadlineAt = this.startedAt + deadlineMs

@@ -168,10 +168,7 @@ export class RequestHead {
   }
 }
 
-/**
- * Methods whose chunked bodies are refused: their replies may have no body, after which the connection stays
- * open.
- */
+/** Methods whose chunked bodies are refused: their replies may have no body, after which the connection stays open. */
 const BODILESS: ReadonlySet<string> = new Set(['get', 'head', 'options'])
 
 type KeptName =

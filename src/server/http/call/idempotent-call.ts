@@ -88,10 +88,7 @@ export class IdempotentCall {
     }
   }
 
-  /**
-   * The call ended before its operation began.
-   * @returns null when there is nothing to release
-   */
+  /** The call ended before its operation began. @returns null when there is nothing to release */
   drop(): Promise<void> | null {
     if (this.#isOver || this.#begun.kind === 'replay') return null
     this.#isOver = true

@@ -47,20 +47,14 @@ export type Routed = Extract<Match, { kind: 'route' | 'undecodable' }>
 /** Replaces an id that does not decode: no id contains it, so that the answer is that of an unknown id. */
 const UNDECODABLE = '\ufffd'
 
-/**
- * Methods that describe `any`, which takes others too, except the methods that would echo a request to its
- * sender.
- */
+/** Methods that describe `any`, which takes others too, except the methods that would echo a request to its sender. */
 export const METHODS_OF_ANY = ['get', 'head', 'post', 'put', 'patch', 'delete', 'options'] as const
 export const ALLOWED_BY_ANY: readonly string[] = METHODS_OF_ANY.map((method) => method.toUpperCase())
 const NEVER_RELAYED: ReadonlySet<string> = new Set(['connect', 'trace'])
 
 const NO_PARAMS: ReadonlyMap<string, readonly string[]> = new Map()
 
-/**
- * Compiles operations into a lookup. Throws on a bug in the definitions: two operations with the same method
- * and path.
- */
+/** Compiles operations into a lookup. Throws on a bug in the definitions: two operations with the same method and path. */
 export function buildRouteTable(operations: readonly AnyOperation[]): RouteTable {
   const table = new RouteTable()
   for (const operation of operations) table.add(routeOf(operation))
@@ -302,9 +296,7 @@ function pickRoute(route: Route, values: readonly (string | null)[]): Routed {
   return { kind: params.size === route.names.length ? 'route' : 'undecodable', route, params }
 }
 
-/**
- * Whether the parameter is an id. The rest of a path is not one, even if its parameter's name ends like one.
- */
+/** Whether the parameter is an id. The rest of a path is not one, even if its parameter's name ends like one. */
 function isId({ names, operation }: Route, index: number): boolean {
   const isRest = operation.input.hasRest === true && index === names.length - 1
   return !isRest && names[index]?.endsWith('_id') === true

@@ -63,10 +63,7 @@ function announcedRefusal({ head, coming }: RequestCall, { body: form }: Route):
   return contentRefusal(head) ?? coming?.refusal ?? null
 }
 
-/**
- * For operations whose answers are kept: a repeated call waits here for the first call, with its body
- * unread.
- */
+/** For operations whose answers are kept: a repeated call waits here for the first call, with its body unread. */
 function takeTurn(call: RequestCall, operation: AnyOperation): void {
   if (operation.idempotent === undefined) return takeBody(call)
   const read = repeatableOf(operation, call, call.head)
@@ -155,10 +152,7 @@ function withSlips(failure: Failure, slips: readonly Issue[]): Failure {
   return { ...failure, metadata: { ...failure.metadata, issues: [...slips, ...issues].slice(0, ISSUES_MAX) } }
 }
 
-/**
- * Names members that nothing reads, in a header.
- * @returns of a management write, members that were meant to be other ones
- */
+/** Names members that nothing reads, in a header. @returns of a management write, members that were meant to be other ones */
 function takeOthers(call: RequestCall, others: readonly OtherMember[]): readonly Issue[] {
   const { operation, answered, isModelCall } = call.match.route
   if (operation.area === 'scim') return []

@@ -196,10 +196,7 @@ interface MeantPath {
   readonly hint: string
 }
 
-/**
- * @param path as sent
- * @param find the match of a path of the API
- */
+/** @param path as sent @param find the match of a path of the API */
 function meantPath(path: string, find: (path: string) => Match): MeantPath {
   const segments = path.split('/', SEGMENTS_READ_MAX).slice(1)
   const from = segments.findIndex((segment) => !OF_PREFIX.includes(segment))

@@ -1,7 +1,4 @@
-/**
- * The script of every page of the documentation: copies blocks, searches and shows a theme. Nothing needs it
- * for reading.
- */
+/** The script of every page of the documentation: copies blocks, searches and shows a theme. Nothing needs it for reading. */
 import type { THEME_STORED } from '../../../schemas/api-prefix.ts'
 import { element } from './elements.ts'
 import { search, type SearchIndex } from './guides-search.ts'

@@ -12,19 +12,14 @@ import { WRITTEN_ORIGIN } from './docs-page.ts'
 export type Page = Omit<Reply, 'statusLine'>
 
 const compress = promisify(brotliCompress)
-/**
- * A medium quality: the OpenAPI document takes some hundredths of a second in the thread pool, once.
- */
+/** A medium quality: the OpenAPI document takes some hundredths of a second in the thread pool, once. */
 const BROTLI_QUALITY = 5
 /** Bytes below which compression saves nothing. */
 const COMPRESS_BYTES_MIN = 1_024
 const OK = 200
 const NOT_MODIFIED = 304
 
-/**
- * One encoding of an asset. Each has a strong tag of its own: equal tags promise equal bytes. RFC 9110
- * §8.8.3.
- */
+/** One encoding of an asset. Each has a strong tag of its own: equal tags promise equal bytes. RFC 9110 §8.8.3. */
 interface Form {
   readonly bytes: Uint8Array
   readonly etag: string

@@ -71,10 +71,7 @@ export function failureNamesOf(operation: AnyOperation): ReadonlySet<FailureName
   return new Set(names)
 }
 
-/**
- * Every listed status, 401 for every operation, and 400 for operations with a query; each names its error
- * types.
- */
+/** Every listed status, 401 for every operation, and 400 for operations with a query; each names its error types. */
 export function failuresOf(operation: AnyOperation): Json {
   const names = [...failureNamesOf(operation)]
   const ofQuery = operation.input.query === undefined ? [] : FAILURES.query_invalid.status

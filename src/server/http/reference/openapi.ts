@@ -43,10 +43,7 @@ const INTERFACE_VERSION = '1.0.0'
 const PARTIAL_CONTENT = 206
 const NOT_MODIFIED = 304
 
-/**
- * The OpenAPI 3.1 document, derived from the operations alone.
- * @param answers examples of their answers
- */
+/** The OpenAPI 3.1 document, derived from the operations alone. @param answers examples of their answers */
 export function openApiOf(
   operations: readonly AnyOperation[],
   answers: ExampleAnswers = exampleAnswers(),

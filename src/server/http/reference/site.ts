@@ -41,10 +41,7 @@ const READY: Page = {
 
 /** The build puts the files of the pages here. */
 const DOCS_FILES = new URL('../docs/', import.meta.url)
-/**
- * The document of all operations as the build wrote it: to derive it takes a tenth of a second, which no front
- * spends.
- */
+/** The document of all operations as the build wrote it: to derive it takes a tenth of a second, which no front spends. */
 export const BUILT_OPENAPI = Asset.ofFile('application/json', new URL(basename(OPENAPI_PATH), DOCS_FILES))
 
 /** What pages load, and its types. */
@@ -55,18 +52,12 @@ const LOADED = [
   [`${DOCS_PATH}/reference.js`, 'text/javascript'],
 ] as const
 
-/**
- * Pages at the root, without a key: `/`, `/healthz`, `/readyz`, `/openapi.json`, `/docs` and the pages below
- * it.
- */
+/** Pages at the root, without a key: `/`, `/healthz`, `/readyz`, `/openapi.json`, `/docs` and the pages below it. */
 export class Site {
   readonly #assets: ReadonlyMap<string, Asset>
   #obstacle = (): FailureName | null => null
 
-  /**
-   * @param openApi the OpenAPI document
-   * @param operations that pages of errors name
-   */
+  /** @param openApi the OpenAPI document @param operations that pages of errors name */
   constructor(openApi: Asset, operations: readonly AnyOperation[]) {
     this.#assets = new Map([
       ['/healthz', Asset.ofText('application/json', HEALTH, ['cache-control', 'no-store'])],
@@ -111,10 +102,7 @@ export class Site {
   }
 }
 
-/**
- * The build creates a file for each page; the files present are the pages served. Compiled code without a
- * build has none.
- */
+/** The build creates a file for each page; the files present are the pages served. Compiled code without a build has none. */
 function pagesOf(
   name: 'reference' | 'guides',
   first: string,

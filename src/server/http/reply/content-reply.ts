@@ -132,10 +132,7 @@ const RANGE = /^bytes=[ \t]*(\d*)-(\d*)[ \t]*$/i
 /** Digits of an offset: enough for any file, and few enough to be exact. */
 const OFFSET_DIGITS_MAX = 15
 
-/**
- * @param etag a strong tag, without quotes
- * @param isHead ranges apply to GET alone
- */
+/** @param etag a strong tag, without quotes @param isHead ranges apply to GET alone */
 export function select(
   headers: SelectionHeaders,
   content: { readonly sizeBytes: number; readonly etag: string },

@@ -9,10 +9,7 @@ export function endChunks(res: WireResponse): void {
   res.writeHeader('\r\n0\r\nx-sluice-end', '1\r\n')
 }
 
-/**
- * Ends an answer without a chunk: its head is still open and names no encoding, so that the last chunk would
- * be a body.
- */
+/** Ends an answer without a chunk: its head is still open and names no encoding, so that the last chunk would be a body. */
 export function endHead(res: WireResponse): void {
   res.writeHeader('date', new Date().toUTCString())
   res.writeHeader('content-length', '0\r\n')

@@ -41,10 +41,7 @@ export class PartsWriter implements ReplyWriter {
     this.#endsAt = this.#parts.reduce((sum, part) => sum + part.length, 0) + Number(options.isLast)
   }
 
-  /**
-   * Continues after status, headers and length; the call is corked.
-   * @param offset bytes of the body that were written before
-   */
+  /** Continues after status, headers and length; the call is corked. @param offset bytes of the body that were written before */
   start(offset: number): void {
     if (this.#pump(offset)) return
     this.#parts = this.#parts.map(owned)
@@ -62,10 +59,7 @@ export class PartsWriter implements ReplyWriter {
     this.#deadline.stop()
   }
 
-  /**
-   * @param offset bytes of the body that were written
-   * @returns whether no bytes are left to wait for
-   */
+  /** @param offset bytes of the body that were written @returns whether no bytes are left to wait for */
   #pump(offset: number): boolean {
     const { res, isLast } = this.#options
     this.writtenBytes = offset
@@ -82,9 +76,7 @@ export class PartsWriter implements ReplyWriter {
     return true
   }
 
-  /**
-   * The next bytes, null when none are left. Small parts are joined: each by itself would be a system call.
-   */
+  /** The next bytes, null when none are left. Small parts are joined: each by itself would be a system call. */
   #bytesAt(at: number): Uint8Array | null {
     const parts = this.#parts
     let part = parts[this.#part]

@@ -42,10 +42,7 @@ export class PullWriter implements ReplyWriter {
     this.#deadline = new ReaderDeadline({ ...options, bytesPerSMin: 0 })
   }
 
-  /**
-   * Continues after status, headers and length; the call is corked.
-   * @param offset bytes of the body that were written before
-   */
+  /** Continues after status, headers and length; the call is corked. @param offset bytes of the body that were written before */
   start(offset: number): void {
     const { res, guard } = this.#options
     res.onWritable((accepted) => {
@@ -62,10 +59,7 @@ export class PullWriter implements ReplyWriter {
     this.#deadline.stop()
   }
 
-  /**
-   * @param offset bytes of the body that were written
-   * @returns false while the writer waits for the socket
-   */
+  /** @param offset bytes of the body that were written @returns false while the writer waits for the socket */
   #pump(offset: number): boolean {
     if (this.#piece === null || this.#isOver) return true
     this.#deadline.progress(offset)

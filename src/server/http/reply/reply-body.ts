@@ -18,10 +18,7 @@ export interface Reply {
   readonly headers: readonly string[]
   /** Null: the status has no body. The body of a 304 only gives the length. */
   readonly body: string | Uint8Array | readonly BodyPart[] | PulledBody | null
-  /**
-   * Replaces `body`: another server sends the body now, perhaps while the request's body is still on its way
-   * to that server.
-   */
+  /** Replaces `body`: another server sends the body now, perhaps while the request's body is still on its way to that server. */
   readonly relayed?: RelayedBody | undefined
   /** The parts are cached anyway: they take no memory for this answer alone. */
   readonly isShared?: boolean | undefined
@@ -95,19 +92,13 @@ export function isPulled(body: Reply['body']): body is PulledBody {
   return body !== null && typeof body === 'object' && 'next' in body
 }
 
-/**
- * The bytes of the first write: the whole body, or the first piece; undefined for parts that are written one
- * by one.
- */
+/** The bytes of the first write: the whole body, or the first piece; undefined for parts that are written one by one. */
 export function beginOf(body: Reply['body']): string | Uint8Array | undefined {
   if (isPulled(body)) return body.first
   return isParts(body) ? joined(body) : (body ?? '')
 }
 
-/**
- * Undefined when too large for the buffer. Valid until the next reply; the library copies the bytes that it
- * keeps.
- */
+/** Undefined when too large for the buffer. Valid until the next reply; the library copies the bytes that it keeps. */
 function joined(parts: readonly BodyPart[]): BodyPart | undefined {
   const [first] = parts
   if (first !== undefined && parts.length === 1) return first

@@ -19,10 +19,7 @@ export interface WireResponse {
   writeStatus(status: string): unknown
   /** Writes both texts as a line, at any time before the end. */
   writeHeader(name: string, value: string): unknown
-  /**
-   * Writes a piece of an answer of unknown length; the first non-empty piece sends the head. False: wait for
-   * `onWritable`.
-   */
+  /** Writes a piece of an answer of unknown length; the first non-empty piece sends the head. False: wait for `onWritable`. */
   write(piece: Uint8Array): boolean
   /** Copies the bytes that the socket does not take, without bound. */
   end(body: WireBytes, closeConnection?: boolean): unknown

@@ -51,10 +51,7 @@ export function writeBegin(res: WireResponse, reply: Reply, bytes: number, isLas
   return begin !== undefined && res.tryEnd(begin, bytes)[1]
 }
 
-/**
- * Writes all of an answer that has no body, or omits it.
- * @param isLast only for an empty body, not for an omitted one
- */
+/** Writes all of an answer that has no body, or omits it. @param isLast only for an empty body, not for an omitted one */
 export function writeWithoutBody(res: WireResponse, reply: Reply, isLast: boolean): void {
   const { body } = reply
   res.cork(() => {

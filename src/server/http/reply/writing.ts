@@ -16,15 +16,9 @@ export interface Writing {
   readonly isLast: boolean
   /** Pauses and resumes the socket, unless the socket is still receiving. */
   readonly beat: () => void
-  /**
-   * Reports a write or its refusal.
-   * @returns whether a paused request keeps the library from reporting free room
-   */
+  /** Reports a write or its refusal. @returns whether a paused request keeps the library from reporting free room */
   readonly wrote: () => boolean
-  /**
-   * Called for a last answer after its last byte was written: `close` may be called once the client can have
-   * read the answer.
-   */
+  /** Called for a last answer after its last byte was written: `close` may be called once the client can have read the answer. */
   readonly linger: (close: () => void) => void
   /** The last byte was written. Called once, unless stopped. */
   readonly over: () => void

@@ -34,10 +34,7 @@ export function packed<T>(layout: string, value: T): string {
   return deflateRawSync(serialize(framed), { level: LEVEL }).toString('base64')
 }
 
-/**
- * Null for a text of another layout, and for a damaged one.
- * @param bytesMax of what was packed
- */
+/** Null for a text of another layout, and for a damaged one. @param bytesMax of what was packed */
 export function unpacked<T>(layout: string, text: string, bytesMax: number): T | null {
   try {
     const bytes = inflateRawSync(Buffer.from(text, 'base64'), { maxOutputLength: bytesMax + MORE_BYTES_MAX })

@@ -42,10 +42,7 @@ export const SERIES_BYTES = [SECONDS, TENS, MINUTES].reduce((sum, shape) => sum 
 
 export type SavedSeries = readonly SavedRing[]
 
-/**
- * The figures of one name: sums by the second and histograms by ten seconds for an hour, and both by the
- * minute for a day.
- */
+/** The figures of one name: sums by the second and histograms by ten seconds for an hour, and both by the minute for a day. */
 export class Series {
   readonly #seconds = new Ring(SECONDS)
   readonly #tens = new Ring(TENS)

@@ -320,10 +320,7 @@ function redactionOf(values: ReadonlyMap<string, string>): Redaction {
   }
 }
 
-/**
- * Replaces the needles without searching the replacements: otherwise each replacement could create a new
- * match.
- */
+/** Replaces the needles without searching the replacements: otherwise each replacement could create a new match. */
 function redacted(text: string, needles: readonly Needle[]): string {
   let open: string[] = [text]
   const pieces = (needle: Needle): string[] =>
@@ -350,9 +347,7 @@ function needlesOf(value: string, mark: string): readonly Needle[] {
   return [...new Set([bytes.toString('latin1'), ...forms])].map((text) => ({ text, mark }))
 }
 
-/**
- * The base64 characters of a value that do not depend on the text around it, for each of the three positions.
- */
+/** The base64 characters of a value that do not depend on the text around it, for each of the three positions. */
 function base64Of(bytes: Buffer): readonly string[] {
   return [0, 1, 2].flatMap((before) => {
     const text = Buffer.concat([Buffer.alloc(before), bytes]).toString('base64url')

@@ -6,9 +6,7 @@ const OUR_KEY = new RegExp(Object.values(KEY_PREFIXES).join('|'))
 /** Times that a text may have been percent-encoded as a whole. Decision. */
 const PERCENT_ROUNDS_MAX = 5
 
-/**
- * Nested encodings (base64, hexadecimal, full percent-encoding) in which a key is still recognized. Decision.
- */
+/** Nested encodings (base64, hexadecimal, full percent-encoding) in which a key is still recognized. Decision. */
 const NESTED_MAX = 3
 
 /**
@@ -30,10 +28,7 @@ function inHex(text: string): string[] {
 
 /** Prefixes of keys in each nesting of the encodings, by a hash of eight bytes. */
 const FORMS = new Map<number, readonly Buffer[]>()
-/**
- * For each half of a hash, whether a form begins with it: the search skips most positions of a text by this
- * table.
- */
+/** For each half of a hash, whether a form begins with it: the search skips most positions of a text by this table. */
 const IS_BEGUN = new Uint8Array(65_536)
 for (let nth = 0, forms = [OWN_KEYS_BEGIN]; nth < NESTED_MAX; nth++) {
   const outer = [...new Set(forms.flatMap((form) => [...inBase64(form), ...inHex(form)]))]

@@ -74,10 +74,7 @@ export function leastBytes({ literals, names }: Template, bytes: ReadonlyMap<str
   return literals.reduce((sum, literal) => sum + literal.length, values)
 }
 
-/**
- * Valid header value: no control characters but the tab, since a line break would begin another header. RFC
- * 9110 §5.5.
- */
+/** Valid header value: no control characters but the tab, since a line break would begin another header. RFC 9110 §5.5. */
 const HEADER_VALUE = /^[^\x00-\x08\x0a-\x1f\x7f]*$/
 
 function unfit(name: string): Outcome<never> {
@@ -85,10 +82,7 @@ function unfit(name: string): Outcome<never> {
   return { ok: false, failure: { name: 'header_invalid', detail } }
 }
 
-/**
- * Encodes a value for its place: in JSON any value stays inside its string, and in a query inside its
- * parameter.
- */
+/** Encodes a value for its place: in JSON any value stays inside its string, and in a query inside its parameter. */
 function written(value: string, place: Place): string {
   if (place === 'query') return encodeURIComponent(value.toWellFormed())
   const text = place === 'json' ? JSON.stringify(value).slice(1, -1) : value

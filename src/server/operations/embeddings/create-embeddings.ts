@@ -72,10 +72,7 @@ const PREFERENCES = Compile(ProviderPreferences)
 
 type Answered = Outcome<Success> | Promise<Outcome<Success>>
 
-/**
- * Returns a promise only when the call must wait: on the hot path each promise costs a turn of the microtask
- * queue.
- */
+/** Returns a promise only when the call must wait: on the hot path each promise costs a turn of the microtask queue. */
 function embed(call: EmbeddingsCall, body: Complete<EmbeddingsRequest>, ports: Ports): Answered {
   const session = sessionIdOf(body.session_id, call.headers['x-session-id'])
   if (!session.ok) return session

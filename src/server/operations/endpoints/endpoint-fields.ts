@@ -12,9 +12,7 @@ import type { Ports } from '../../ports/ports.ts'
 
 export type EndpointFields = Omit<EndpointInput, 'organizationId' | 'idempotency'>
 
-/**
- * The fields of a new endpoint, normalized. Failures: body_invalid, base_url_invalid, provider_unsupported.
- */
+/** The fields of a new endpoint, normalized. Failures: body_invalid, base_url_invalid, provider_unsupported. */
 export function fieldsOf(body: CreateEndpointBody, ports: Ports): Outcome<EndpointFields> {
   const { provider_slug: providerSlug, base_url: given = null, pricing = null } = body
   const priced = pricing === null ? ok(null) : countable(pricing)
@@ -38,10 +36,7 @@ export function fieldsOf(body: CreateEndpointBody, ports: Ports): Outcome<Endpoi
   })
 }
 
-/**
- * The base URL, normalized, after the checks of the gate that need only its text. Failure: base_url_invalid.
- * B2.6.
- */
+/** The base URL, normalized, after the checks of the gate that need only its text. Failure: base_url_invalid. B2.6. */
 export function baseUrlOf(given: string, { endpointProber }: Pick<Ports, 'endpointProber'>): Outcome<string> {
   const place = placeOf(given)
   if (place !== null && endpointProber.mayReach(place.url)) return ok(place.url)

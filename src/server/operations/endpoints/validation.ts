@@ -40,10 +40,7 @@ export type ExaminedEndpoint = Validation & ProbeResult
 
 type ProbingPorts = Pick<Ports, 'privateEndpoints' | 'endpointProber'>
 
-/**
- * Probes an endpoint in the same way as a workspace calls it, and stores the result. Failed checks are a
- * success. B2.6.
- */
+/** Probes an endpoint in the same way as a workspace calls it, and stores the result. Failed checks are a success. B2.6. */
 export async function validate(
   input: ValidationInput,
   ports: ProbingPorts,

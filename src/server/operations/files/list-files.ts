@@ -51,10 +51,7 @@ export const listFiles = defineOperation({
   },
 })
 
-/**
- * Cuts a page to its size. A page before a file keeps the files next to it: files without room lie at the
- * page's beginning.
- */
+/** Cuts a page to its size. A page before a file keeps the files next to it: files without room lie at the page's beginning. */
 function endedEarly({ files, hasMore }: HostedPage, isBefore: boolean, shape: FileShape): HostedPage {
   const { rows, isCut } = cutPage(isBefore ? files.toReversed() : files, (file) => fileAnswer(file, shape))
   return { files: isBefore ? rows.toReversed() : rows, hasMore: isCut || hasMore }

@@ -117,10 +117,7 @@ function everyOf(found: readonly ResolvedModel[]): Promise<readonly Uint8Array[]
 /** Models whose bodies are rendered in one turn of the loop: 2 ms. All of 100,000 take two seconds. */
 const RENDERED_AT_ONCE = 100
 
-/**
- * The opened list of one body of each model, without its end. @param bodyOf null: the model is not in the
- * list
- */
+/** The opened list of one body of each model, without its end. @param bodyOf null: the model is not in the list */
 export async function itemsInTurns(
   found: readonly ResolvedModel[],
   bodyOf: (bodies: ModelBodies) => Uint8Array | null,
@@ -142,9 +139,7 @@ function separated(models: readonly ResolvedModel[]): readonly Uint8Array[] {
   return models.flatMap(({ bodies }, at) => (at === 0 ? [bodies.item] : [COMMA, bodies.item]))
 }
 
-/**
- * The `run` of operations that read one model by the id in their path, also under its variants and aliases.
- */
+/** The `run` of operations that read one model by the id in their path, also under its variants and aliases. */
 export function readModel(body: 'answer' | 'endpoints' | 'bare') {
   const answer = (found: Outcome<ResolvedModel>): Outcome<Success> =>
     found.ok ? ok(json([found.value.bodies[body]])) : found

@@ -21,10 +21,7 @@ const READ_ONLY = new Set(['id', 'meta', 'groups'])
 /** Attributes that the path already gives, or that are never stored. */
 const PASSED_OVER = new Set(['schemas', 'password'])
 
-/**
- * The input of a user after the steps. Failures: scim_immutable, scim_path_invalid, scim_target_missing,
- * scim_value_invalid.
- */
+/** The input of a user after the steps. Failures: scim_immutable, scim_path_invalid, scim_target_missing, scim_value_invalid. */
 export function patchedUser(before: ScimUser, steps: readonly PatchStep[]): Outcome<ScimUserInput> {
   if (listedValues(steps.map((step) => step.value)) - steps.length > SCIM_VALUES_MAX) return tooManyValues()
   const { id, userName, externalId, displayName, isActive } = before
@@ -58,10 +55,7 @@ export function patchedUser(before: ScimUser, steps: readonly PatchStep[]): Outc
 
 const TOO_MANY_COMPARISONS = `The operations compare more than ${SCIM_PATCH_COMPARISONS_MAX} values: send fewer operations at a time.`
 
-/**
- * Comparisons of a step over the values of its list: each value with the step's filter, or with the values to
- * add or remove.
- */
+/** Comparisons of a step over the values of its list: each value with the step's filter, or with the values to add or remove. */
 function comparisonsOf(
   document: Document,
   { op, path: { extension, attribute, filter }, value }: PatchStep,
@@ -127,10 +121,7 @@ interface Filtered {
   readonly sub: string | null
 }
 
-/**
- * Applies a step to the values that its filter selects; without a match it creates one from the filter's
- * equalities.
- */
+/** Applies a step to the values that its filter selects; without a match it creates one from the filter's equalities. */
 function applyFiltered(holder: Document, name: string, { step, filter, sub }: Filtered): Outcome<null> {
   const { op, value } = step
   const given: unknown = holder[name]

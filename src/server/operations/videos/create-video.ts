@@ -125,10 +125,7 @@ interface Chosen {
   readonly remixed: PreviousVideo | null
 }
 
-/**
- * The endpoint and the request of a job. Failures: those of the endpoint's choice, of the request and of the
- * previous job.
- */
+/** The endpoint and the request of a job. Failures: those of the endpoint's choice, of the request and of the previous job. */
 async function planOf(
   call: VideoCall,
   { model, facts }: { readonly model: CallableModel; readonly facts: VideoFacts },
@@ -207,10 +204,7 @@ function onceOf({ claim, bodySha256 }: VideoCall, origin: string): VideoOnce | n
 
 interface Choice {
   readonly operatorKeys: Ports['operatorKeys']
-  /**
-   * Limits of the key: under a limit that counts an endpoint, an unpriced one is skipped while another one is
-   * left. C40.
-   */
+  /** Limits of the key: under a limit that counts an endpoint, an unpriced one is skipped while another one is left. C40. */
   readonly limits: LimitFlags
   readonly previous: PreviousVideo | null
 }

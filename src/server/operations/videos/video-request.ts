@@ -188,9 +188,7 @@ function keptReferencesOf(
   })
 }
 
-/**
- * The schema checks the form of the URL; a name and a password in it would reach the process that fetches it.
- */
+/** The schema checks the form of the URL; a name and a password in it would reach the process that fetches it. */
 function checkUrl(url: string, path: string, findings: Findings): void {
   if (url.startsWith('data:')) return
   const parsed = URL.canParse(url) ? new URL(url) : null

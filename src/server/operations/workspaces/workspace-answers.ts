@@ -100,10 +100,7 @@ export function changesOf(
   }
 }
 
-/**
- * Settings that the installation pays for or is responsible for: only keys of the operator's organization set
- * them. C32.
- */
+/** Settings that the installation pays for or is responsible for: only keys of the operator's organization set them. C32. */
 const OF_OPERATOR = [
   'storage_quota_bytes',
   'programme',

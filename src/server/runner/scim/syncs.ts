@@ -21,10 +21,7 @@ export interface SyncOptions {
 /** The error of the sync, for the caller who started it; the log has the cause. */
 const BROKEN = 'The sync stopped with an internal error. Changes made so far remain; start another sync.'
 
-/**
- * Works on syncs, one at a time. @returns a function that ends the work: a sync under way is given back for
- * another runner
- */
+/** Works on syncs, one at a time. @returns a function that ends the work: a sync under way is given back for another runner */
 export function startSyncs({
   work,
   log,

@@ -2,10 +2,7 @@ import { VIDEO_CALL_MS_MAX } from '../../../schemas/videos/video-limits.ts'
 import type { VideoEngineDeps } from './engine-deps.ts'
 import type { HeldJob } from './held-job.ts'
 
-/**
- * Jobs whose end is unknown that are looked at later; pollers of any beyond wait for another write of the
- * view. Decision.
- */
+/** Jobs whose end is unknown that are looked at later; pollers of any beyond wait for another write of the view. Decision. */
 const DOUBTS_MAX = 10_000
 /** Jobs that are looked at in one round. Decision. */
 const LOOKED_AT_ONCE = 200

@@ -45,9 +45,7 @@ export interface EngineDeps extends VideoEngineDeps {
   readonly doubt: (job: HeldJob) => void
 }
 
-/**
- * The result of a step: another step later, or none, since the job has ended or belongs to another runner.
- */
+/** The result of a step: another step later, or none, since the job has ended or belongs to another runner. */
 export type Next = { readonly kind: 'again'; readonly inMs: number } | typeof GONE
 export const GONE = { kind: 'gone' } as const
 

@@ -261,10 +261,7 @@ class Refresh {
     this.#isRunning = false
   }
 
-  /**
-   * Puts the views at a pace that leaves both stores to callers. @returns number of views put; fewer when
-   * Redis is away again
-   */
+  /** Puts the views at a pace that leaves both stores to callers. @returns number of views put; fewer when Redis is away again */
   async #putAll(): Promise<number> {
     const { work, views } = this.#deps
     let count = 0

@@ -68,9 +68,7 @@ export class HeldJob {
     return this.claim.upstreamId ?? this.takenId
   }
 
-  /**
-   * Monotonic milliseconds, by this process' clock, of an instant of Postgres: a little late, never early.
-   */
+  /** Monotonic milliseconds, by this process' clock, of an instant of Postgres: a little late, never early. */
   at(instantMs: number): number {
     return this.#originAt + instantMs
   }

@@ -105,10 +105,7 @@ const FINAL: ReadonlySet<FailureName> = new Set([
   'file_empty',
 ])
 const BROKEN: ReadonlySet<FailureName> = new Set(['upstream_failed', 'upstream_slow'])
-/**
- * Failures of a clip whose rendering ends its thread: all other clips that are rendered here wait for each
- * try.
- */
+/** Failures of a clip whose rendering ends its thread: all other clips that are rendered here wait for each try. */
 const CRASHED: ReadonlySet<FailureName> = new Set(['deadline_exceeded', 'internal'])
 
 function errorOf({ name, detail }: Failure, { slug }: VideoProvider): string {

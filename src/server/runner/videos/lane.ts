@@ -181,9 +181,7 @@ export class Lane {
     })
   }
 
-  /**
-   * Milliseconds between two polls of one job that the provider's cap allows when all of its jobs share it.
-   */
+  /** Milliseconds between two polls of one job that the provider's cap allows when all of its jobs share it. */
   #crowdMs(): number {
     const {
       deps: { polls },

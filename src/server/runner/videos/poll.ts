@@ -16,10 +16,7 @@ const JITTER = 0.15
 
 export interface PollInput {
   readonly provider: VideoProvider
-  /**
-   * Milliseconds that an interval has at least: the polls that the provider allows, shared by all of its
-   * jobs.
-   */
+  /** Milliseconds that an interval has at least: the polls that the provider allows, shared by all of its jobs. */
   readonly crowdMs: number
 }
 

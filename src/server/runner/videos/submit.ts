@@ -14,9 +14,7 @@ import {
 import { fail } from './finish.ts'
 import type { HeldJob } from './held-job.ts'
 
-/**
- * Submits the job to the provider: first the row records the submission, then the call is made. Design §7.
- */
+/** Submits the job to the provider: first the row records the submission, then the call is made. Design §7. */
 export async function submit(deps: EngineDeps, job: HeldJob, provider: VideoProvider): Promise<Next> {
   const { work, clock, meters } = deps
   const order = await wholeOrder(deps, job)
@@ -122,9 +120,7 @@ async function writeOver<T>(deps: EngineDeps, job: HeldJob, ask: () => Promise<T
   return answer
 }
 
-/**
- * Records that the provider certainly has not taken the job. @returns false when another runner has the job
- */
+/** Records that the provider certainly has not taken the job. @returns false when another runner has the job */
 export async function takeBack(deps: EngineDeps, job: HeldJob): Promise<boolean> {
   const { work, clock } = deps
   const row = await writeOver(deps, job, () => work.unsubmitted(job.claim))

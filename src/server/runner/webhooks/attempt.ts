@@ -32,15 +32,10 @@ export interface Attempted {
 /** The status by which a receiver ends its webhook. */
 const GONE = 410
 const [OK_FROM, REDIRECT_FROM, ERROR_FROM] = [200, 300, 400]
-/**
- * Failures of the gate that lie on Sluice's side or pass by themselves, and say nothing about the receiver.
- */
+/** Failures of the gate that lie on Sluice's side or pass by themselves, and say nothing about the receiver. */
 const OURS: ReadonlySet<string> = new Set(['busy', 'draining', 'store_unavailable', 'internal'])
 
-/**
- * One attempt to deliver, with a new signature and a new resolution of the host. Redirects are not followed.
- * Never rejects.
- */
+/** One attempt to deliver, with a new signature and a new resolution of the host. Redirects are not followed. Never rejects. */
 export async function attemptDelivery(claim: ClaimedDelivery, deps: AttemptDeps): Promise<Attempted> {
   if (claim.isDisabled) return failed('url_disabled')
   const target = callbackTarget(claim.url, claim.workspaceId)

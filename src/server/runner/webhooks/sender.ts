@@ -248,10 +248,7 @@ export interface WebhookTiming {
   readonly pauseMs: number
 }
 
-/**
- * Milliseconds that a delivery is put off when it could not be sent or written for a reason on Sluice's side.
- * Decision.
- */
+/** Milliseconds that a delivery is put off when it could not be sent or written for a reason on Sluice's side. Decision. */
 const PAUSE_MS = 1_000
 
 export const WEBHOOK_TIMING: WebhookTiming = {

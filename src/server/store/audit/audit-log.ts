@@ -40,10 +40,7 @@ interface Head {
   readonly pruned_hash: Buffer
 }
 
-/**
- * The operation of the event that records a pruning: `after` has `through_n` and `hash` of the last pruned
- * event.
- */
+/** The operation of the event that records a pruning: `after` has `through_n` and `hash` of the last pruned event. */
 export const AUDIT_PRUNE = 'system.audit-prune'
 
 /** The hash before the first row of a chain. */
@@ -125,10 +122,7 @@ class Chain {
     if (row.operation === AUDIT_PRUNE) this.#takePruning(row)
   }
 
-  /**
-   * Takes over what a pruning event records. An attacker who removes more rows cannot make the chain record
-   * them as pruned.
-   */
+  /** Takes over what a pruning event records. An attacker who removes more rows cannot make the chain record them as pruned. */
   #takePruning({ text }: ChainRow): void {
     const { after } = JSON.parse(text) as { readonly after: { readonly through_n?: unknown } | null }
     // An attacker who rewrites a chain may write any value here.
@@ -136,10 +130,7 @@ class Chain {
     this.#prunedThrough = Math.max(this.#prunedThrough, after.through_n)
   }
 
-  /**
-   * The newest row must be the one that the head names, so that rows at the end can be neither removed nor
-   * added unseen.
-   */
+  /** The newest row must be the one that the head names, so that rows at the end can be neither removed nor added unseen. */
   end(): AuditFault | null {
     if (this.#fault !== null) return this.#fault
     if (Number(this.#head.pruned_n) > this.#prunedThrough) {

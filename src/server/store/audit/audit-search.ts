@@ -65,10 +65,7 @@ interface Search {
   readonly hasRest: boolean
 }
 
-/**
- * Number after which the next page begins, when the search ended before the log did: after as many rows as
- * one query reads.
- */
+/** Number after which the next page begins, when the search ended before the log did: after as many rows as one query reads. */
 async function nextBefore(sql: Queryable, { looked, hasRest }: Search): Promise<number | null> {
   if (!hasRest) return null
   const [row] = await sql<{ n: string }[]>`

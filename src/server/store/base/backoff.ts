@@ -11,10 +11,7 @@ const FIRST_MS = 15
 const MOST_MS = 1_000
 const GROWTH = 1.5
 
-/**
- * The waits between looks at a row that another process is about to change: short at first, then longer, with
- * random length.
- */
+/** The waits between looks at a row that another process is about to change: short at first, then longer, with random length. */
 export class Backoff {
   readonly #options: BackoffOptions
   readonly #beganAt: number
@@ -25,9 +22,7 @@ export class Backoff {
     this.#beganAt = options.now()
   }
 
-  /**
-   * @returns false at once when more than `mostMs` have passed since the first wait, or the signal has ended
-   */
+  /** @returns false at once when more than `mostMs` have passed since the first wait, or the signal has ended */
   async wait(mostMs: number, signal?: AbortSignal): Promise<boolean> {
     if (signal?.aborted === true || this.#options.now() - this.#beganAt >= mostMs) return false
     const ms = Math.min(MOST_MS, FIRST_MS * GROWTH ** this.#nth++) * (0.5 + this.#options.random())

@@ -80,10 +80,7 @@ export interface WorkspaceRef {
   readonly reference: string
 }
 
-/**
- * Locks a workspace, so that it is neither changed nor deleted before the commit. @returns null if it does
- * not exist
- */
+/** Locks a workspace, so that it is neither changed nor deleted before the commit. @returns null if it does not exist */
 export async function lockWorkspace(
   tx: Transaction,
   { organizationId, reference }: WorkspaceRef,

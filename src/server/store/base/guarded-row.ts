@@ -10,9 +10,7 @@ export interface GuardedTable<S extends string> {
   readonly busyUntil?: { readonly state: S; readonly column: string }
   /** Columns of returned rows, of the table as `t`; all columns when left out. */
   readonly whole?: string
-  /**
-   * An integer column whose latest value claims carry as `kept` when they are renewed or released together.
-   */
+  /** An integer column whose latest value claims carry as `kept` when they are renewed or released together. */
   readonly kept?: string
 }
 
@@ -43,9 +41,7 @@ export interface GuardedRows<S extends string> extends GuardedBatches<S> {
   release(sql: Queryable, claim: Claim<S>, dueInMs: number): Promise<boolean>
 }
 
-/**
- * The same operations for many rows at once, and with rows as results. Ids in tables of such rows are `text`.
- */
+/** The same operations for many rows at once, and with rows as results. Ids in tables of such rows are `text`. */
 export interface GuardedBatches<S extends string> {
   /** A condition on rows with work, which an index on the claimable states can meet. */
   hasWork(sql: Queryable): Fragment

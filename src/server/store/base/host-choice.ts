@@ -46,10 +46,7 @@ export class HostChoice {
   #choosing: Promise<HostPlace> | null = null
   #isEnded = false
 
-  /**
-   * @param session value of `target_session_attrs`; null: any
-   * @param look asks a host, and rejects when it does not answer
-   */
+  /** @param session value of `target_session_attrs`; null: any @param look asks a host, and rejects when it does not answer */
   constructor(
     places: readonly HostPlace[],
     session: string | null,

@@ -71,10 +71,7 @@ export async function keepAnswer(
   return count === 1
 }
 
-/**
- * Does the same as `keepAnswer` for several answers.
- * @returns false when an answer is not kept; the others may be
- */
+/** Does the same as `keepAnswer` for several answers. @returns false when an answer is not kept; the others may be */
 export async function keepAnswers(
   sql: Queryable,
   kept: readonly { readonly claim: IdempotencyClaim; readonly answer: KeptAnswer }[],
@@ -95,10 +92,7 @@ export async function keepAnswers(
   return count === kept.length
 }
 
-/**
- * True while a call runs under the key, or its answer is kept. Records of files are separate and not seen
- * here.
- */
+/** True while a call runs under the key, or its answer is kept. Records of files are separate and not seen here. */
 export async function isTaken(sql: Queryable, id: string): Promise<boolean> {
   const [row] = await sql`SELECT 1 FROM idempotency WHERE id = ${id} AND (${isFree(sql)}) IS NOT TRUE`
   return row !== undefined

@@ -5,18 +5,12 @@ import type { Queryable } from './open.ts'
 
 type Refused = ReturnType<typeof fail>
 
-/**
- * A failure that repeats the unknown name and offers similar names.
- * @param names that the caller may see anyway
- */
+/** A failure that repeats the unknown name and offers similar names. @param names that the caller may see anyway */
 export function unknownName(failure: FailureName, unknown: string, names: readonly string[]): Refused {
   return fail(failure, { detail: `${shown(unknown)} was not found.${hintOf(nearest(unknown, names))}` })
 }
 
-/**
- * @param organizationId null = all organizations, for the command line alone: a caller sees names of its own
- * organization
- */
+/** @param organizationId null = all organizations, for the command line alone: a caller sees names of its own organization */
 export async function workspaceUnknown(
   sql: Queryable,
   reference: string | null,

@@ -11,10 +11,7 @@ export const WAITING_WORKSPACE_UPLOADS_MAX = 64
 export const WAITING_REPEATS_MAX = 16
 
 export interface Waiter {
-  /**
-   * Harmless for a call that waits already. @returns false when too many calls wait, in all or of the same
-   * kind
-   */
+  /** Harmless for a call that waits already. @returns false when too many calls wait, in all or of the same kind */
   enter(): boolean
   /** Harmless for a call that does not wait. */
   leave(): void

@@ -10,10 +10,7 @@ import { reach } from '../base/translate.ts'
 /** Containers whose recent use this process has written. Decision. */
 const REMEMBERED_MAX = 10_000
 
-/**
- * Instants of the last use of containers through Sluice: at most one write an hour for each, however often it
- * is used.
- */
+/** Instants of the last use of containers through Sluice: at most one write an hour for each, however often it is used. */
 export function openContainerUses(store: Store): ContainerUses {
   const written = new LRUCache<string, true>({ max: REMEMBERED_MAX, ttl: CONTAINER_USE_MS })
   return {

@@ -39,10 +39,7 @@ function isOfWorkspace({ internId, attachableId }: VaultScope): boolean {
   return internId === null && attachableId === undefined
 }
 
-/**
- * Activations in the workspace wait until this commit, and these writes wait for theirs, so that neither
- * misses the other.
- */
+/** Activations in the workspace wait until this commit, and these writes wait for theirs, so that neither misses the other. */
 async function isUsedByEndpoint(tx: Transaction, { scope, names }: SecretChange): Promise<boolean> {
   if (!isOfWorkspace(scope) || names.length === 0) return false
   await tx`SELECT 1 FROM workspaces WHERE id = ${scope.workspaceId} FOR SHARE`

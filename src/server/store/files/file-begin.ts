@@ -52,9 +52,7 @@ async function begin(sql: Sql, input: UploadInput, { quotaBytes, leaseMs, frontI
   }
 }
 
-/**
- * The most bytes that the file may count with its folders, and the least; an unknown length reserves nothing.
- */
+/** The most bytes that the file may count with its folders, and the least; an unknown length reserves nothing. */
 interface Reservations {
   readonly mostBytes: number
   readonly leastBytes: number

@@ -148,10 +148,7 @@ export async function abandonFiles(
   return { count: Number(count), bytes: Number(used) }
 }
 
-/**
- * Closes the quota: from the commit on nothing is reserved and nothing settles, also for transactions that
- * wait for the row.
- */
+/** Closes the quota: from the commit on nothing is reserved and nothing settles, also for transactions that wait for the row. */
 export async function closeStorage(tx: Transaction, workspaceId: string): Promise<void> {
   await tx`
     INSERT INTO workspace_storage (workspace_id, is_closed) VALUES (${workspaceId}, true)
@@ -164,10 +161,7 @@ export async function isOurs(sql: Queryable, held: Held): Promise<boolean> {
   return rows.length === 1
 }
 
-/**
- * @returns whether no upload of the workspace with a later id has reserved bytes; any fixed order of uploads
- * would do
- */
+/** @returns whether no upload of the workspace with a later id has reserved bytes; any fixed order of uploads would do */
 export async function isYoungestHolder(
   sql: Queryable,
   { id, workspaceId }: { readonly id: string; readonly workspaceId: string },

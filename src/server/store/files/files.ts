@@ -148,10 +148,7 @@ class FileStore implements Files {
     }
   }
 
-  /**
-   * @returns whether the bytes are reserved now: a whole step, or only their count where a step does not fit
-   * any more
-   */
+  /** @returns whether the bytes are reserved now: a whole step, or only their count where a step does not fit any more */
   async #reserveUpTo(own: OwnUpload, bytes: number): Promise<Outcome<boolean>> {
     for (const target of [Math.ceil(bytes / QUOTA_STEP_BYTES) * QUOTA_STEP_BYTES, countedBytes(bytes)]) {
       const more = { bytes: target - own.reservedBytes, quotaBytes: this.#quotaBytes }

@@ -11,10 +11,7 @@ export function ensureGenerationDays(store: Store): Promise<{ readonly partition
   return ensureDays(store, GENERATION_TABLE)
 }
 
-/**
- * Drops whole days of the records of calls.
- * @param keptDays 0 = without end
- */
+/** Drops whole days of the records of calls. @param keptDays 0 = without end */
 export function generationDays(store: Store, keptDays: number): PruneStep {
   return prunedDays(store, { kind: 'generations', tables: [GENERATION_TABLE, OLDER_TABLE] }, keptDays)
 }

@@ -248,10 +248,7 @@ async function rotateKey(
   return ok({ value: { apiKey, key: born.key, previous: { hash: before.hash, expiresAt: endsAt } }, changes })
 }
 
-/**
- * Locks the workspace and the intern of a key until the transaction ends. @returns false when one of them is
- * gone
- */
+/** Locks the workspace and the intern of a key until the transaction ends. @returns false when one of them is gone */
 async function holdOwners(
   tx: Transaction,
   { intern_id: internId, workspace_id: workspaceId }: KeyRow,

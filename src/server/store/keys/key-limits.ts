@@ -3,10 +3,7 @@ import type { Invalidation } from '../../ports/keys/keys.ts'
 import { bumpLimits, putLimit } from '../money/account-limits.ts'
 import type { Transaction } from '../base/open.ts'
 
-/**
- * Time by which clocks of fronts may differ: a front whose clock is slow may still serve a key that expired
- * lately.
- */
+/** Time by which clocks of fronts may differ: a front whose clock is slow may still serve a key that expired lately. */
 const CLOCKS_APART = '1 minute'
 
 /**

@@ -37,9 +37,7 @@ export type PlacedRow = KeyRow & { readonly default_workspace_id: string }
 
 const HASH = /^[0-9a-f]{64}$/
 
-/**
- * Whether a text may be a key's hash: other texts are not sent to the store, which throws at some of them.
- */
+/** Whether a text may be a key's hash: other texts are not sent to the store, which throws at some of them. */
 export function isHash(text: string): boolean {
   return HASH.test(text)
 }
@@ -51,10 +49,7 @@ export function placedKeys(sql: Queryable) {
     JOIN workspaces d ON d.organization_id = k.organization_id AND d.is_default AND d.deleted_at IS NULL`
 }
 
-/**
- * The row of a key that is not revoked; it may have expired. @returns null if unknown, or owned by another
- * organization
- */
+/** The row of a key that is not revoked; it may have expired. @returns null if unknown, or owned by another organization */
 export async function findKeyRow(
   sql: Queryable,
   { organizationId, hash }: KeyRef,

@@ -24,9 +24,7 @@ import { abandonFiles, closeStorage } from '../files/file-quota.ts'
 import { endpointEvent, type EndpointRow } from '../endpoints/private-endpoint-rows.ts'
 import { fenceVideos } from '../videos/removal.ts'
 
-/**
- * Workspaces of organizations. @param publish informs the fronts at once; without it their polls inform them
- */
+/** Workspaces of organizations. @param publish informs the fronts at once; without it their polls inform them */
 export function openWorkspaces(store: Store, publish: Hints['publish']): Workspaces {
   return {
     list: (organizationId, page) => reach(async () => ok(await pageOf(store.sql, organizationId, page))),

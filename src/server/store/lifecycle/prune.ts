@@ -8,10 +8,7 @@ import type { Queryable } from '../base/open.ts'
 /** Rows that one statement removes, so that it never holds many locks for long. */
 const BATCH_ROWS = 5_000
 
-/**
- * Removes invalidations older than an hour. A front that missed them drops its whole cache. @returns number
- * of rows
- */
+/** Removes invalidations older than an hour. A front that missed them drops its whole cache. @returns number of rows */
 export async function pruneInvalidations(
   sql: Queryable,
   keptMs: number = INVALIDATIONS_KEPT_MS,

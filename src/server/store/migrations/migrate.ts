@@ -120,10 +120,7 @@ export async function migrate(
   }
 }
 
-/**
- * Refuses (SchemaRefused, thrown) a schema that is half-migrated, foreign, or needs a newer binary. Changes
- * nothing.
- */
+/** Refuses (SchemaRefused, thrown) a schema that is half-migrated, foreign, or needs a newer binary. Changes nothing. */
 export async function checkSchema(
   sql: Queryable,
   migrations: readonly Migration[] = MIGRATIONS,
@@ -187,10 +184,7 @@ async function readRecords(sql: Queryable): Promise<readonly Recorded[]> {
   return sql<Recorded[]>`SELECT number, name, oldest_binary FROM schema_migrations ORDER BY number`
 }
 
-/**
- * Tables of applied steps must exist, tables of later steps must not: a restore that stopped half-way
- * violates this.
- */
+/** Tables of applied steps must exist, tables of later steps must not: a restore that stopped half-way violates this. */
 async function checkTables(sql: Queryable, migrations: readonly Migration[], at: number): Promise<void> {
   for (const migration of migrations) {
     for (const table of migration.tables) {

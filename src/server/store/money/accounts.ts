@@ -17,10 +17,7 @@ export interface Account {
 
 export type PerSpan = Readonly<Record<Span, bigint>>
 
-/**
- * Makes the account of a new owner, in the transaction that makes the owner, so that no reader finds it
- * missing.
- */
+/** Makes the account of a new owner, in the transaction that makes the owner, so that no reader finds it missing. */
 export async function bearAccount(
   tx: Transaction,
   account: Pick<Account, 'id' | 'ownerKind' | 'organizationId'>,

@@ -117,10 +117,7 @@ async function add(tx: Transaction, input: CreditInput, by: LimitActor): Promise
 const CREDIT_NANO_MAX = nanoOfUsd(USD_MAX) ?? 0n
 const OPENING_NOTE = 'spent before the first top-up'
 
-/**
- * The entry that a first call of the same claim booked without keeping its answer, for example when its
- * process died.
- */
+/** The entry that a first call of the same claim booked without keeping its answer, for example when its process died. */
 async function bookedBy(
   tx: Transaction,
   { organizationId, claim }: CreditInput,

@@ -40,10 +40,7 @@ const ENROL_TRIES = 8
 /** Milliseconds after which a new front tries no further heartbeat. */
 const ENROL_MS_MAX = 3 * BEAT_MS_MAX
 
-/**
- * Makes this process known as a live front, reports the epoch that it has applied, and counts the other
- * fronts.
- */
+/** Makes this process known as a live front, reports the epoch that it has applied, and counts the other fronts. */
 export function startHeartbeat(options: HeartbeatOptions): Heartbeat {
   const { frontId, store, feed, log, everyMs = HEARTBEAT_MS } = options
   let { connections } = options

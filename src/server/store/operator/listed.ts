@@ -67,10 +67,7 @@ export function readList<Row extends { readonly id: string }>(
   )
 }
 
-/**
- * Ids of a page. The cost of a list depends on the rows that it reaches, however many rows there are: see
- * `ADMIN_LISTED_MAX`.
- */
+/** Ids of a page. The cost of a list depends on the rows that it reaches, however many rows there are: see `ADMIN_LISTED_MAX`. */
 async function listed(tx: Transaction, listing: Listing, { limit, offset }: PageInput): Promise<ListedPage> {
   // With outdated statistics the planner would fetch and sort all rows that a filter finds, even millions.
   await tx`SET LOCAL enable_sort = off`
@@ -102,10 +99,7 @@ export function reached(sql: Queryable, { table, arms, rest, order }: Listing): 
     SELECT id FROM (SELECT * FROM (${all}) every_one ORDER BY ${newest} LIMIT ${ADMIN_LISTED_MAX}) looked WHERE ${is} ORDER BY ${newest}`
 }
 
-/**
- * Sorts rows in the order of the list here: sorting in the statement would make the planner read a whole
- * table in order.
- */
+/** Sorts rows in the order of the list here: sorting in the statement would make the planner read a whole table in order. */
 function inOrder<T extends { readonly id: string }>(rows: readonly T[], { ids }: ListedPage): readonly T[] {
   const byId = new Map(rows.map((row) => [row.id, row]))
   return ids.flatMap((id) => byId.get(id) ?? [])

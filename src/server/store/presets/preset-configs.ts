@@ -35,10 +35,7 @@ export interface PresetConfigsDeps {
   readonly graceMs: number
   /** Milliseconds of the wall clock, as `Date.now`. */
   readonly now: () => number
-  /**
-   * Presets that are cached at most, and misses; PRESETS_CACHED_MAX and PRESET_MISSES_CACHED_MAX when left
-   * out.
-   */
+  /** Presets that are cached at most, and misses; PRESETS_CACHED_MAX and PRESET_MISSES_CACHED_MAX when left out. */
   readonly cachedMax?: number
 }
 

@@ -77,10 +77,7 @@ interface Written {
   readonly invalidation: Invalidation | null
 }
 
-/**
- * A change that waits for the lock of a preset longer than the store's lock timeout has lost to another
- * change of it.
- */
+/** A change that waits for the lock of a preset longer than the store's lock timeout has lost to another change of it. */
 async function losing<T>(work: () => Promise<Outcome<T>>): Promise<Outcome<T>> {
   try {
     return await work()

@@ -25,10 +25,7 @@ export function withRequestDays<T>(
   )
 }
 
-/**
- * Drops whole days of the request log.
- * @param keptDays 0 = without end
- */
+/** Drops whole days of the request log. @param keptDays 0 = without end */
 export function requestDays(store: Store, keptDays: number): PruneStep {
   return prunedDays(store, { kind: 'requests', tables: [ROWS, SEGMENTS] }, keptDays)
 }

@@ -32,10 +32,7 @@ export function openRequestLog(store: Store): RequestLog {
   }
 }
 
-/**
- * @param signal looked at before each statement
- * Failures: workspace_unknown, store_unavailable, that of the signal.
- */
+/** @param signal looked at before each statement Failures: workspace_unknown, store_unavailable, that of the signal. */
 export function findRequests(
   { sql }: Store,
   query: RequestQuery,

@@ -55,9 +55,7 @@ export interface GroupRemains {
   readonly grants: number
 }
 
-/**
- * Deletes a group: its members, its mappings and their grants. Its row stays until the next sync counts it.
- */
+/** Deletes a group: its members, its mappings and their grants. Its row stays until the next sync counts it. */
 export async function groupRemoved(tx: Transaction, groupId: string): Promise<GroupRemains> {
   const grants = await tx`
     DELETE FROM member_grants g USING scim_mappings m WHERE m.group_id = ${groupId} AND g.mapping_id = m.id`
@@ -67,10 +65,7 @@ export async function groupRemoved(tx: Transaction, groupId: string): Promise<Gr
   return { mappings: mappings.count, grants: grants.count }
 }
 
-/**
- * Adds missing grants. @param of condition on members as `s` and mappings as `m` @returns number of new
- * grants
- */
+/** Adds missing grants. @param of condition on members as `s` and mappings as `m` @returns number of new grants */
 export async function grant(tx: Transaction, of: Fragment): Promise<number> {
   const { count } = await tx`
     INSERT INTO member_grants (workspace_id, user_id, source, mapping_id, role)

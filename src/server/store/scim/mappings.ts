@@ -106,10 +106,7 @@ async function remove(
   return ok(null)
 }
 
-/**
- * Turns the mapping's grants into manual ones. A user with a manual grant already keeps the stronger role of
- * the two.
- */
+/** Turns the mapping's grants into manual ones. A user with a manual grant already keeps the stronger role of the two. */
 async function giveByHand(tx: Transaction, mappingId: string): Promise<void> {
   await tx`
     INSERT INTO member_grants (workspace_id, user_id, source, role, created_at)

@@ -34,10 +34,7 @@ export interface CreatedScimToken {
   readonly change: Invalidation
 }
 
-/**
- * Makes a token, and writes the audit log. Failures: organization_unknown, scim_tokens_full,
- * store_unavailable.
- */
+/** Makes a token, and writes the audit log. Failures: organization_unknown, scim_tokens_full, store_unavailable. */
 export function createScimToken(
   store: Store,
   input: ScimTokenInput,
@@ -106,10 +103,7 @@ export function revokeScimToken(store: Store, id: string, by: ChangedBy): Promis
   )
 }
 
-/**
- * Locks the organization, so that concurrent creations run one after another and the count is that of the
- * commit.
- */
+/** Locks the organization, so that concurrent creations run one after another and the count is that of the commit. */
 async function lockRoom(tx: Transaction, organizationId: string): Promise<Outcome<null>> {
   const [organization] = await tx`SELECT FROM organizations WHERE id = ${organizationId} FOR NO KEY UPDATE`
   if (organization === undefined) return fail('organization_unknown')

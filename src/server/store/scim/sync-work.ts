@@ -122,10 +122,7 @@ async function nextGroup(tx: Transaction, { id, organizationId }: SyncClaim): Pr
   return row === undefined ? null : { id: row.id, isDeleted: row.is_deleted }
 }
 
-/**
- * Number of groups after the last one up to this one, including this one if it exists; null = all following
- * groups.
- */
+/** Number of groups after the last one up to this one, including this one if it exists; null = all following groups. */
 async function passed(
   tx: Transaction,
   { id, organizationId }: SyncClaim,

@@ -117,10 +117,7 @@ export async function removeSecret(
   return ok(null)
 }
 
-/**
- * Locks the sources of a copy until the commit. False when one of them was replaced or removed since it was
- * read.
- */
+/** Locks the sources of a copy until the commit. False when one of them was replaced or removed since it was read. */
 async function holdSources(tx: Transaction, sources: NonNullable<SecretWrite['copyOf']>): Promise<boolean> {
   const inOrder = [...sources].sort((one, other) => (one.name < other.name ? -1 : 1))
   const held = await Promise.all(

@@ -15,10 +15,7 @@ export interface NewVault {
   readonly name: string | null
 }
 
-/**
- * Makes a vault without keys: they are made with its first secret, so that this needs no root key. @returns
- * the vault's id
- */
+/** Makes a vault without keys: they are made with its first secret, so that this needs no root key. @returns the vault's id */
 export async function insertVault(
   tx: Transaction,
   { organizationId, workspaceId, kind, name }: NewVault,
@@ -90,10 +87,7 @@ export function ownVault(sql: Queryable, { workspaceId, internId, attachableId }
     : sql`SELECT vault_id FROM interns WHERE id = ${internId} AND workspace_id = ${workspaceId}`
 }
 
-/**
- * Failures: intern_unknown, vault_unknown (an attachable vault). The vault of a workspace is made with its
- * first secret.
- */
+/** Failures: intern_unknown, vault_unknown (an attachable vault). The vault of a workspace is made with its first secret. */
 export async function vaultForWriting(
   sql: Queryable,
   scope: VaultScope,
@@ -213,10 +207,7 @@ export async function lockVault(tx: Transaction, vaultId: string): Promise<strin
   return keys[0]?.id ?? null
 }
 
-/**
- * Locks an intern, so that it is neither deleted nor moved before the commit. @returns null if it does not
- * exist
- */
+/** Locks an intern, so that it is neither deleted nor moved before the commit. @returns null if it does not exist */
 export async function lockIntern(
   tx: Transaction,
   scope: VaultScope,

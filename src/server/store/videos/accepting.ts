@@ -19,16 +19,10 @@ export type Verdict =
   | { readonly kind: 'refused'; readonly refusal: Outcome<never> }
   /** Other holders have the money that the job needs, and may give it back. */
   | { readonly kind: 'short'; readonly refusal: Outcome<never> }
-  /**
-   * The workspace is gone or locked by another transaction, or the job is no simple one. Another way of
-   * accepting decides it.
-   */
+  /** The workspace is gone or locked by another transaction, or the job is no simple one. Another way of accepting decides it. */
   | { readonly kind: 'elsewhere' }
 
-/**
- * Another process has the claim of a job by now, or the claim is answered: the whole transaction must be
- * rolled back.
- */
+/** Another process has the claim of a job by now, or the claim is answered: the whole transaction must be rolled back. */
 export class ClaimLost extends Error {}
 
 export interface AcceptDeps {

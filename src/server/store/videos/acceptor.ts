@@ -36,10 +36,7 @@ interface Waiting {
   readonly job: Accepting
   readonly settle: (outcome: Outcome<VideoView>) => void
   readonly reject: (problem: unknown) => void
-  /**
-   * Monotonic milliseconds until which a job is tried again that was short of money which others hold; null
-   * before.
-   */
+  /** Monotonic milliseconds until which a job is tried again that was short of money which others hold; null before. */
   triedUntil: number | null
 }
 
@@ -180,10 +177,7 @@ export class Acceptor {
     after(MONEY_TRY_MS, () => this.#enter('limited', waiting))
   }
 
-  /**
-   * Handles a transaction that failed, or whose result is unknown: trying each job alone finds the one that
-   * fails.
-   */
+  /** Handles a transaction that failed, or whose result is unknown: trying each job alone finds the one that fails. */
   async #mend(kind: LaneKind, batch: readonly Waiting[], problem: unknown): Promise<void> {
     if (isAway(problem)) {
       for (const { settle } of batch) settle(fail('store_unavailable', { retryAfterS: 1, cause: problem }))

@@ -49,9 +49,7 @@ export async function limitedAccounts(
   return [...new Set(needed.map(({ id }) => id))]
 }
 
-/**
- * Decides about the jobs of a batch, one after another: the hold of a job counts as lent for the next job.
- */
+/** Decides about the jobs of a batch, one after another: the hold of a job counts as lent for the next job. */
 export class Holding {
   /** Accounts whose money was refused while fronts held some of it. */
   readonly wanted = new Set<string>()

@@ -35,9 +35,7 @@ function lines(sql: Queryable, texts: readonly string[]) {
   return sql`string_to_array(${texts.join('\n')}, chr(10))`
 }
 
-/**
- * The first part of an INSERT from records `x`, which have the `default_callback_url` of their workspaces.
- */
+/** The first part of an INSERT from records `x`, which have the `default_callback_url` of their workspaces. */
 export function insertOf(sql: Queryable, jobMs: number) {
   return sql`
     INSERT INTO video_jobs (id, organization_id, workspace_id, key_hash, key_account_id, request_id, session_id, model, provider, endpoint,

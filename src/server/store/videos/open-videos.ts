@@ -23,10 +23,7 @@ export interface VideoJobsOptions extends Pick<AcceptorOptions, 'jobMs' | 'now'>
   readonly after?: AcceptorOptions['after']
 }
 
-/**
- * Video jobs of one front: accepted in batches, read by their live views, cancelled by `openVideoCancel`.
- * Design §7.
- */
+/** Video jobs of one front: accepted in batches, read by their live views, cancelled by `openVideoCancel`. Design §7. */
 export function openVideoJobs(options: VideoJobsOptions): VideoJobs {
   const acceptor = new Acceptor({ after: (ms, run) => void setTimeout(run, ms), ...options })
   return {

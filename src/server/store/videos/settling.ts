@@ -32,10 +32,7 @@ export type SettledRow = Pick<
  */
 export type Settling = 'charged' | 'lost' | 'free'
 
-/**
- * The settlement of a job that is given up: once it was submitted, the provider may have made it and charge
- * for it.
- */
+/** The settlement of a job that is given up: once it was submitted, the provider may have made it and charge for it. */
 export function unfinished(was: OpenVideoState): Settling {
   return was === 'accepted' ? 'free' : 'lost'
 }

@@ -102,10 +102,7 @@ function claimed(row: ReadRow | null): ClaimedVideo | null {
   return row === null ? null : claimedOf(row)
 }
 
-/**
- * Shortens the lease after the call that needed a longer one: the job of a runner that dies now is free again
- * earlier.
- */
+/** Shortens the lease after the call that needed a longer one: the job of a runner that dies now is free again earlier. */
 function leaseAnew(sql: Queryable): Fragment {
   return sql`lease_until = clock_timestamp() + ${VIDEO_LEASE_MS} * interval '1 ms'`
 }
@@ -182,10 +179,7 @@ function recent(sql: Queryable, after: string | null, countMax: number): Promise
     ORDER BY id LIMIT ${countMax}`
 }
 
-/**
- * Removes rows of clips whose time is over, the oldest first. @returns their objects, whose bytes are removed
- * next
- */
+/** Removes rows of clips whose time is over, the oldest first. @returns their objects, whose bytes are removed next */
 async function expireClips(sql: Queryable, countMax: number): Promise<readonly string[]> {
   const jobsMax = Math.max(1, Math.floor(countMax / VIDEO_CLIPS_MAX))
   const rows = await sql<{ object_id: string }[]>`
@@ -248,10 +242,7 @@ function chosen(sql: Queryable, inputs: readonly Input[]): Fragment {
       ORDER BY r.nth LIMIT w.room FOR UPDATE OF j SKIP LOCKED) AS h`
 }
 
-/**
- * `owner`: workspaces with open jobs of each `wish`, found by jumps along the index, since one workspace may
- * have many jobs.
- */
+/** `owner`: workspaces with open jobs of each `wish`, found by jumps along the index, since one workspace may have many jobs. */
 function ownersOf(sql: Queryable): Fragment {
   const open = sql.unsafe(`state IN (${OPEN_STATES})`)
   return sql`

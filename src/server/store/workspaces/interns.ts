@@ -226,10 +226,7 @@ interface AuditedChange {
   readonly secrets?: readonly string[]
 }
 
-/**
- * The audit event of a change of an intern. Long texts appear as digests, since rows of the log are kept for
- * long.
- */
+/** The audit event of a change of an intern. Long texts appear as digests, since rows of the log are kept for long. */
 function internEvent(
   by: ChangedBy,
   operation: string,

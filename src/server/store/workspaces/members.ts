@@ -115,10 +115,7 @@ export async function findUser(
   })
 }
 
-/**
- * Adds or changes a manual grant, under the directory's lock. @returns the role of the grant before; null =
- * none
- */
+/** Adds or changes a manual grant, under the directory's lock. @returns the role of the grant before; null = none */
 export async function grantByHand(
   tx: Transaction,
   { workspaceId, userId }: MembershipRef,

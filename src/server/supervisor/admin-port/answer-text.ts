@@ -13,10 +13,7 @@ export function parsedJson(text: string): unknown {
   }
 }
 
-/**
- * The reason of a failed connection. A refused connection to a name with several addresses has no message of
- * its own.
- */
+/** The reason of a failed connection. A refused connection to a name with several addresses has no message of its own. */
 export function connectionReason(cause: Error): string {
   return cause.message === '' && 'code' in cause ? String(cause.code) : cause.message
 }

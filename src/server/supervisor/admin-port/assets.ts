@@ -35,10 +35,7 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
   '': 'text/plain; charset=utf-8',
 }
 
-/**
- * One form of a file. Each form has its own strong ETag, since equal tags promise equal bytes. RFC 9110
- * §8.8.3.
- */
+/** One form of a file. Each form has its own strong ETag, since equal tags promise equal bytes. RFC 9110 §8.8.3. */
 interface Form {
   readonly bytes: Buffer
   readonly headers: Readonly<Record<string, string>>
@@ -82,9 +79,7 @@ export class Assets {
     return [...this.#files.keys()]
   }
 
-  /**
-   * @param name name below `/dashboard/`; empty for the page itself @returns null when there is no such file
-   */
+  /** @param name name below `/dashboard/`; empty for the page itself @returns null when there is no such file */
   async find(name: string, input: Input): Promise<Answer | null> {
     const file = this.#files.get(name === '' ? INDEX : name)
     if (file === undefined) return null

@@ -18,10 +18,7 @@ export interface HttpCallAnswer {
   readonly text: string
 }
 
-/**
- * Calls over a connection of its own: no pool keeps the process from ending. Rejects with the error of the
- * connection.
- */
+/** Calls over a connection of its own: no pool keeps the process from ending. Rejects with the error of the connection. */
 export function callHttp({ url, method, headers, body, msMax, bytesMax }: HttpCall): Promise<HttpCallAnswer> {
   const within = AbortSignal.timeout(msMax)
   const request: typeof requestHttp = url.protocol === 'https:' ? requestHttps : requestHttp

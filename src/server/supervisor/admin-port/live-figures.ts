@@ -246,10 +246,7 @@ export function heldVideos(processes: readonly ProcessSpans[]): Record<string, n
   return held
 }
 
-/**
- * Counts of webhooks. Every runner counts the deliveries of all runners: the largest figures are as good as
- * any.
- */
+/** Counts of webhooks. Every runner counts the deliveries of all runners: the largest figures are as good as any. */
 export function webhooksView(processes: readonly ProcessSpans[]): LiveView['webhooks'] {
   const counts = processes.flatMap(({ last: { to } }) => (to.deliveries === null ? [] : [to.deliveries]))
   if (counts.length === 0) return null

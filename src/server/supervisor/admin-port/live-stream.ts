@@ -5,10 +5,7 @@ import { LiveView } from '../../../schemas/operator/live-view.ts'
 import type { Secret } from '../../../schemas/vault/secret.ts'
 import { connectionReason, messageIn, parsedJson } from './answer-text.ts'
 
-/**
- * Milliseconds without an event after which the node counts as gone; a node sends an event every second.
- * Decision.
- */
+/** Milliseconds without an event after which the node counts as gone; a node sends an event every second. Decision. */
 export const LIVE_SILENCE_MS_MAX = 5_000
 /** Characters of one event; that of a node with 256 fronts has less than a tenth of this. Decision. */
 export const LIVE_EVENT_CHARS_MAX = 2 ** 20
@@ -29,9 +26,7 @@ export interface LiveInput {
   readonly silenceMs?: number
 }
 
-/**
- * Follows the live view of a node until the stream ends for any reason, the signal included. Never rejects.
- */
+/** Follows the live view of a node until the stream ends for any reason, the signal included. Never rejects. */
 export function followLive({ silenceMs = LIVE_SILENCE_MS_MAX, ...input }: LiveInput): Promise<LiveEnd> {
   return new Promise((resolve) => {
     const headers = { authorization: `Bearer ${input.managementKey.reveal()}`, accept: 'text/event-stream' }

@@ -12,10 +12,7 @@ import type { OperatorKeys } from './operator-keys.ts'
 export interface LiveStreamsOptions {
   readonly feed: Pick<LiveFeed, 'subscribe' | 'once'>
   readonly keys: Pick<OperatorKeys, 'check'>
-  /**
-   * Milliseconds for which fronts go on without Postgres: a view stays open as long while its key cannot be
-   * checked.
-   */
+  /** Milliseconds for which fronts go on without Postgres: a view stays open as long while its key cannot be checked. */
   readonly keyGraceMs: () => number
   /** Monotonic milliseconds. */
   readonly now?: () => number
@@ -37,10 +34,7 @@ const EVENT_STREAM = {
   'x-accel-buffering': 'no',
 } as const
 
-/**
- * Open live views. Each is a response that goes on until its reader leaves, its key or session is gone, or
- * the node drains.
- */
+/** Open live views. Each is a response that goes on until its reader leaves, its key or session is gone, or the node drains. */
 export class LiveStreams {
   readonly #options: LiveStreamsOptions
   #open = 0

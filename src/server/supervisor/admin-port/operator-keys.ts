@@ -10,10 +10,7 @@ import { missingKeyHint, NO_CREDENTIALS, unknownKeyHint } from '../../../schemas
 import { failed, type Answer } from './answers.ts'
 import type { PublicPort, SmallAnswer } from './public-port.ts'
 
-/**
- * The result of a key check with the response for a call that may not pass. `undecided`: no front could
- * decide.
- */
+/** The result of a key check with the response for a call that may not pass. `undecided`: no front could decide. */
 export type KeyCheck =
   { readonly kind: 'operator' } | { readonly kind: 'refused' | 'undecided'; readonly answer: Answer }
 
@@ -50,10 +47,7 @@ export class OperatorKeys {
     this.#now = now
   }
 
-  /**
-   * @param authorization text of the header
-   * @param msMax largest age of a remembered result
-   */
+  /** @param authorization text of the header @param msMax largest age of a remembered result */
   async check(authorization: string | undefined, msMax = ADMIN_KEY_MS_MAX): Promise<KeyCheck> {
     const key = keyIn(authorization)
     if (key === undefined)

@@ -144,10 +144,7 @@ interface PinnedOptions extends RequestOptions {
   readonly ending?: AbortSignal
 }
 
-/**
- * Connects only to a server with a certificate of this node, whatever its names and age: no other server may
- * receive a key.
- */
+/** Connects only to a server with a certificate of this node, whatever its names and age: no other server may receive a key. */
 class PinnedAgent extends TlsAgent {
   readonly #isOurs: (raw: Buffer) => boolean
 

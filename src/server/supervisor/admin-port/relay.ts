@@ -43,10 +43,7 @@ export interface RelayTarget {
   onRefused?(): void
 }
 
-/**
- * Passes calls on to the public port of this node, as streams in both directions; when one side ends, the
- * other ends too.
- */
+/** Passes calls on to the public port of this node, as streams in both directions; when one side ends, the other ends too. */
 export class Relay {
   readonly #port: Pick<PublicPort, 'ask'>
   readonly #answerMsMax: number

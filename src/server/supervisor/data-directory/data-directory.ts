@@ -46,9 +46,7 @@ export interface DataDirectory {
   forget(pid: number): void
   /** Writes the addresses of the stores for the command line. */
   publish(runtime: Runtime): void
-  /**
-   * Writes a file that only its owner may read, whole or not at all; the file survives a machine that stops.
-   */
+  /** Writes a file that only its owner may read, whole or not at all; the file survives a machine that stops. */
   writePrivate(name: string, text: string): void
   /** Null when there is no such file. */
   read(name: string): string | null
@@ -161,10 +159,7 @@ export function runningSupervisor(path: string): Holder | null {
   return id !== null && isRunning(id) ? id : null
 }
 
-/**
- * The published addresses of the node that runs on this directory; null when none runs or the node is not
- * ready yet.
- */
+/** The published addresses of the node that runs on this directory; null when none runs or the node is not ready yet. */
 export function runtimeOf(path: string): Runtime | null {
   const text = runningSupervisor(path) === null ? null : readOwn(path, RUNTIME_FILE)
   const value: unknown = text === null ? null : JSON.parse(text)
@@ -197,10 +192,7 @@ function inputFor(path: string): OwnFolderInput {
   return { path, token: NODE_FILE, early: EARLY_FILES }
 }
 
-/**
- * Creates the directory where needed. Throws `StartRefused` when other users have access to it or it cannot
- * be written.
- */
+/** Creates the directory where needed. Throws `StartRefused` when other users have access to it or it cannot be written. */
 export function checkWritable(path: string): void {
   const foreign = tried(path, () => {
     const why = openOwnFolder(inputFor(path))

@@ -7,10 +7,7 @@ import { clusterFolderOf } from '../postgres/postgres-cluster.ts'
 import { PROBE_FILE } from './data-directory.ts'
 import { StartRefused } from '../start-refused.ts'
 
-/**
- * Free bytes below which a disk counts as full: Postgres needs as many for a segment of its log, and ends
- * without them.
- */
+/** Free bytes below which a disk counts as full: Postgres needs as many for a segment of its log, and ends without them. */
 const ROOM_BYTES_MIN = 16 * MIB
 /** Bytes that a probe writes to test the disk. Decision. */
 const PROBE_BYTES = 65_536

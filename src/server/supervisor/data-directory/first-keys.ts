@@ -39,9 +39,7 @@ function write(data: DataDirectory, baseUrl: string, keys: FirstKeys): void {
   data.writePrivate(FIRST_KEYS_FILE, `${JSON.stringify(value, null, 2)}\n`)
 }
 
-/**
- * Updates the address, which may differ from that of the first start. False for a file with other content.
- */
+/** Updates the address, which may differ from that of the first start. False for a file with other content. */
 function refresh(data: DataDirectory, baseUrl: string, text: string): boolean {
   const value = parsed(text)
   if (typeof value !== 'object' || value === null) return false

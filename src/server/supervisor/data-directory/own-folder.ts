@@ -53,10 +53,7 @@ export function writePrivate(folder: string, name: string, text: string): void {
   write(folder, name, { text, isSynced: false })
 }
 
-/**
- * The same for a file that must survive a machine that stops: the content is on the disk before the file has
- * its name.
- */
+/** The same for a file that must survive a machine that stops: the content is on the disk before the file has its name. */
 export function writeDurable(folder: string, name: string, text: string): void {
   write(folder, name, { text, isSynced: true })
   syncFolder(folder)

@@ -35,10 +35,7 @@ export const YOUNG_HEAP: readonly string[] = [
 /** Lets a process at rest collect its garbage (`observe/heap-collector.ts`). */
 const COLLECTS = '--expose-gc'
 
-/**
- * Options of a runner: its young generation grows with its work, up to that of a front, and takes little
- * memory before.
- */
+/** Options of a runner: its young generation grows with its work, up to that of a front, and takes little memory before. */
 export const RUNNER_HEAP: readonly string[] = ['--max-semi-space-size=8', '--no-parallel-scavenge', COLLECTS]
 
 /** Options of a front, whose threads have heaps of their own. */
@@ -83,9 +80,7 @@ export class Child {
   readonly #process: ChildProcess
   readonly #history: ChildHistory | undefined
 
-  /**
-   * @param isAhead true for a process that is loaded ahead: process lists show it as a spare until its start
-   */
+  /** @param isAhead true for a process that is loaded ahead: process lists show it as a spare until its start */
   constructor(role: Role, isAhead: boolean, history?: ChildHistory) {
     this.role = role
     this.#history = history

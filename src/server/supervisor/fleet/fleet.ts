@@ -19,10 +19,7 @@ import { StartRefused } from '../start-refused.ts'
 
 /** Milliseconds that dead fronts wait until the first of them serves again. Decision. */
 const FIRST_BACK_MS_MAX = 2_000
-/**
- * Milliseconds from the return of a dead front until another one is loaded ahead: further fronts may die.
- * Decision.
- */
+/** Milliseconds from the return of a dead front until another one is loaded ahead: further fronts may die. Decision. */
 const SPARE_AGAIN_MS = 2_000
 
 export interface FleetOptions {
@@ -107,10 +104,7 @@ export class Fleet {
     return { haveCalls }
   }
 
-  /**
-   * The number of children that should serve; during a growing roll each new one counts as soon as it comes
-   * up.
-   */
+  /** The number of children that should serve; during a growing roll each new one counts as soon as it comes up. */
   countWanted(role: Role): number {
     return this.#slots.filter((slot) => slot.part.role === role).length
   }
@@ -184,10 +178,7 @@ export class Fleet {
     for (const slot of slots) this.#retire(slot)
   }
 
-  /**
-   * Makes a serving runner remove the remains of a dead front; a runner that is still starting does so by
-   * itself.
-   */
+  /** Makes a serving runner remove the remains of a dead front; a runner that is still starting does so by itself. */
   sweep(): void {
     this.#runner?.sweep()
   }
@@ -300,10 +291,7 @@ export class Fleet {
     }
   }
 
-  /**
-   * Gives a new front the cached keys of its predecessor, or of another serving front where the predecessor
-   * is dead.
-   */
+  /** Gives a new front the cached keys of its predecessor, or of another serving front where the predecessor is dead. */
   async #handKeys(to: FleetChild, { role, slot }: ChildPart): Promise<void> {
     if (role !== 'front') return
     const serving = this.#slots.filter((one) => one.part.role === role && this.#isServing(one))

@@ -28,17 +28,11 @@ export interface ChildPart {
 
 /** The assignment of one process: its replacement in the slot has another id. */
 export interface StartedPart extends ChildPart {
-  /**
-   * A UUID. A front's row in the store has this id, so that the supervisor can remove the row of a dead
-   * front.
-   */
+  /** A UUID. A front's row in the store has this id, so that the supervisor can remove the row of a dead front. */
   readonly id: string
 }
 
-/**
- * Hashes of API keys, the most recently used first, joined by commas: one text costs the loop of a serving
- * front the least.
- */
+/** Hashes of API keys, the most recently used first, joined by commas: one text costs the loop of a serving front the least. */
 export type KeyList = string
 
 export type ToChild =

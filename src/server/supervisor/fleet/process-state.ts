@@ -109,10 +109,7 @@ function hasThreads(pid: number): boolean {
 }
 
 let boot: string | undefined
-/**
- * The boot's id. Start times count from the boot and repeat after the next one, while records on disk survive
- * it.
- */
+/** The boot's id. Start times count from the boot and repeat after the next one, while records on disk survive it. */
 function bootId(): string {
   boot ??= readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim()
   return boot

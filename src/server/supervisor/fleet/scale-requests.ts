@@ -14,9 +14,7 @@ const LOOK_MS = 100
 /** Name of a request's file. */
 const REQUEST_FILE = /^scale-[0-9a-f-]{36}\.json$/
 
-/**
- * One file per request: the command writes it, the node writes its reply over it, and the command removes it.
- */
+/** One file per request: the command writes it, the node writes its reply over it, and the command removes it. */
 type ScaleRequestFile = ({ readonly state: 'asked' } & ScaleInput) | { readonly state: 'taken' } | ScaleEnd
 
 export interface ScaleDeskOptions {
@@ -88,10 +86,7 @@ export class ScaleDesk {
   }
 }
 
-/**
- * Leaves a scale request in the data directory, readable for the node also when root writes it. Throws the
- * system's error.
- */
+/** Leaves a scale request in the data directory, readable for the node also when root writes it. Throws the system's error. */
 export function leaveScaleRequest(path: string, input: ScaleInput): string {
   const name = `${SCALE_FILES}${randomUUID()}.json`
   writePrivate(path, name, JSON.stringify({ state: 'asked', ...input }))

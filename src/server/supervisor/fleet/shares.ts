@@ -1,10 +1,7 @@
 export const FRONT_POOL_MAX = 3
 /** Postgres connections of a runner's pool. */
 export const RUNNER_POOL_MAX = 6
-/**
- * Postgres connections of a front's money: one updates the books while another one fetches money that calls
- * wait for.
- */
+/** Postgres connections of a front's money: one updates the books while another one fetches money that calls wait for. */
 export const MONEY_POOL_MAX = 2
 /**
  * Postgres connections for loading keys, apart from the pool: a caller's transactions that wait for each
@@ -37,10 +34,7 @@ export interface Children {
   readonly runners: number
 }
 
-/**
- * Connections that this node may hold at once: after a roll the replaced children still hold theirs. Design
- * §2.
- */
+/** Connections that this node may hold at once: after a roll the replaced children still hold theirs. Design §2. */
 export function connectionsNeeded({ fronts, runners }: Children): number {
   return 2 * (fronts * FRONT_CONNECTIONS + runners * RUNNER_POOL_MAX) + SPARE_CONNECTIONS
 }

@@ -235,14 +235,9 @@ interface PostmasterInput {
 /** A server that accepted connections. */
 export interface Postmaster {
   readonly child: ChildProcess
-  /**
-   * Taken at the server's start: a stop by the pid alone might end another process that has the pid by now.
-   */
+  /** Taken at the server's start: a stop by the pid alone might end another process that has the pid by now. */
   readonly identity: ProcessIdentity
-  /**
-   * The last output about the server itself. Errors are left out: they concern statements and may contain
-   * data of callers.
-   */
+  /** The last output about the server itself. Errors are left out: they concern statements and may contain data of callers. */
   lastWords(): string
 }
 
@@ -330,10 +325,7 @@ function ownWords(text: string): string {
     .join('\n')
 }
 
-/**
- * The last line of the lock file is `ready` when the server accepts connections; `pg_ctl` reads the same
- * line.
- */
+/** The last line of the lock file is `ready` when the server accepts connections; `pg_ctl` reads the same line. */
 async function untilReady(data: string, child: ChildProcess): Promise<string | null> {
   const endsAt = performance.now() + START_MS
   while (performance.now() < endsAt) {

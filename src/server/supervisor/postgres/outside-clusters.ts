@@ -38,10 +38,7 @@ export function noteOwner(folder: string, dataDir: string): void {
   writePrivate(folder, OWNER_FILE, `${JSON.stringify({ data_directory: dataDir })}\n`)
 }
 
-/**
- * All clusters in a folder; none where the folder does not exist. Throws the system's error when the folder
- * cannot be read.
- */
+/** All clusters in a folder; none where the folder does not exist. Throws the system's error when the folder cannot be read. */
 export async function outsideClusters(outsideDir = OUTSIDE_DIR): Promise<readonly OutsideCluster[]> {
   const names = await readdir(outsideDir).catch((cause: unknown) => {
     if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return []

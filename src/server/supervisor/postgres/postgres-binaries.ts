@@ -86,9 +86,7 @@ async function whyNot(bin: string, input: BinariesInput): Promise<string | null>
   }
 }
 
-/**
- * Creates the links that the package's own install script creates. Rejects where this process may not write.
- */
+/** Creates the links that the package's own install script creates. Rejects where this process may not write. */
 async function linkLibraries(native: string): Promise<void> {
   const links = JSON.parse(await readFile(join(native, 'pg-symlinks.json'), 'utf8')) as {
     source: string

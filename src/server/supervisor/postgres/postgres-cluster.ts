@@ -67,10 +67,7 @@ export function hasCluster(dataDir: string): boolean {
   return existsSync(join(dataDir, RECORD))
 }
 
-/**
- * Folder of the cluster of a data directory, for people; null without a cluster, or with an unreadable
- * record.
- */
+/** Folder of the cluster of a data directory, for people; null without a cluster, or with an unreadable record. */
 export function clusterFolderOf(dataDir: string): string | null {
   try {
     const { cluster } = JSON.parse(readFileSync(join(dataDir, RECORD), 'utf8')) as {
@@ -217,10 +214,7 @@ interface ProgramRun {
   readonly input?: string
 }
 
-/**
- * Runs a Postgres program to its end; the program ends with this process. Throws with its last output when it
- * fails.
- */
+/** Runs a Postgres program to its end; the program ends with this process. Throws with its last output when it fails. */
 async function runPostgresProgram(run: ProgramRun): Promise<void> {
   const child = launch(join(run.bin, run.name), run.args, {
     account: run.account,

@@ -70,9 +70,7 @@ export async function startRedis({
   }
 }
 
-/**
- * File that names the running server, so that the next start can end a server that survived its supervisor.
- */
+/** File that names the running server, so that the next start can end a server that survived its supervisor. */
 const RECORD = 'server.json'
 
 interface Keeping {
@@ -278,10 +276,7 @@ async function stop(child: ChildProcess, ended: Promise<string>): Promise<void> 
   clearTimeout(timer)
 }
 
-/**
- * Tests the socket itself: the socket's file proves nothing, and a server that still loads answers with an
- * error.
- */
+/** Tests the socket itself: the socket's file proves nothing, and a server that still loads answers with an error. */
 function runsScripts(socketPath: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(socketPath)

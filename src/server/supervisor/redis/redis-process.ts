@@ -7,10 +7,7 @@ import {
   SocketConnectionTransport,
 } from 'js-redis-server/core'
 
-/**
- * Entry of the process of the in-memory Redis: `node redis-process.js <socket path>`, forked with an IPC
- * channel.
- */
+/** Entry of the process of the in-memory Redis: `node redis-process.js <socket path>`, forked with an IPC channel. */
 const socketPath = process.argv[2]
 if (socketPath === undefined) throw new Error('the path of the socket is missing')
 

@@ -8,9 +8,7 @@ export const REDIS_HZ = 10
  * second could remove keys whose time is over for a quarter of that second. Decision.
  */
 export const RESTING_REDIS_HZ = 1
-/**
- * Milliseconds without calls after which Redis rests: its log is written to the disk with a wake-up. Decision.
- */
+/** Milliseconds without calls after which Redis rests: its log is written to the disk with a wake-up. Decision. */
 const REST_MS = 10_000
 const REST_LOOKS = REST_MS / SILENCE_LOOK_MS
 

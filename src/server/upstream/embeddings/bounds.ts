@@ -12,9 +12,7 @@ import { NO_TIERS } from '../../../schemas/models/price-conditions.ts'
 type Input = EmbeddingsRequest['input']
 type TextShape = Pick<InputShape, 'kind' | 'count'>
 
-/**
- * Tokens that an endpoint adds to each input: marks of begin and end, a prompt for the input type. Decision.
- */
+/** Tokens that an endpoint adds to each input: marks of begin and end, a prompt for the input type. Decision. */
 export const TOKENS_ADDED_MAX = 16
 /** JSON bytes of one token id at least: a digit and a comma. */
 const JSON_BYTES_PER_ID_MIN = 2

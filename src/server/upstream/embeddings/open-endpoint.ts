@@ -12,9 +12,7 @@ import { openRemote } from './remote.ts'
 export interface OpenEndpointDeps {
   readonly egress: Egress
   readonly jobs: ShortJobs
-  /**
-   * Keys of the operator by the name of their environment variable; a provider without its key is not used.
-   */
+  /** Keys of the operator by the name of their environment variable; a provider without its key is not used. */
   readonly credentials: ReadonlyMap<string, Credential>
 }
 

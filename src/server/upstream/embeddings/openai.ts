@@ -63,10 +63,7 @@ export class OpenAiEmbeddings implements EmbeddingProtocol {
     return this.#head + JSON.stringify(valueOf(request.input)) + tail
   }
 
-  /**
-   * The optional members, each after its comma. Every server returns floats by default, and some refuse the
-   * word.
-   */
+  /** The optional members, each after its comma. Every server returns floats by default, and some refuse the word. */
   #options(request: EmbeddingsRequest): string {
     const { dimensions, encoding_format: encoding, input_type: inputType, user } = request
     let options = ''

@@ -43,8 +43,5 @@ export async function parseAnswer(
   return ok({ data: [data], promptTokens, totalTokens, release: answer.release })
 }
 
-/**
- * The cause of `upstream_invalid` when only the number of vectors was wrong: some inputs make a sound
- * provider lose a vector.
- */
+/** The cause of `upstream_invalid` when only the number of vectors was wrong: some inputs make a sound provider lose a vector. */
 export const MISCOUNTED = new Error('an unexpected number of vectors')

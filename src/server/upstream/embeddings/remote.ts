@@ -14,9 +14,7 @@ export interface RemoteDeps extends Omit<LinkDeps, 'credentialHeader'> {
   readonly jobs: ShortJobs
 }
 
-/**
- * Opens a remote endpoint in its provider's protocol; null when the protocol has no embeddings or is local.
- */
+/** Opens a remote endpoint in its provider's protocol; null when the protocol has no embeddings or is local. */
 export function openRemote(
   endpoint: Endpoint,
   { jobs, keyHeader = null, ...deps }: RemoteDeps,

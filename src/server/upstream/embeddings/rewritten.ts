@@ -23,10 +23,7 @@ interface Deps {
 
 type Encoded = Outcome<ShortJobTypes['encode_embeddings']['out']>
 
-/**
- * A wire protocol whose bodies differ from Sluice's in both directions: both bodies are rewritten, large ones
- * in a short job.
- */
+/** A wire protocol whose bodies differ from Sluice's in both directions: both bodies are rewritten, large ones in a short job. */
 export class RewrittenEmbeddings implements EmbeddingProtocol {
   readonly #endpoint: Endpoint
   readonly #link: ProviderLink

@@ -77,10 +77,7 @@ function guess(input: Input, { kind, count }: InputShape): number {
   }
 }
 
-/**
- * Units of an input: bytes of texts, ids of token lists; for a large input its bytes, or the ids of its one
- * list.
- */
+/** Units of an input: bytes of texts, ids of token lists; for a large input its bytes, or the ids of its one list. */
 function unitsOf(input: Input): number {
   if (typeof input === 'string') return Buffer.byteLength(input)
   if (input instanceof BulkBytes) return input.kind === 'numbers' ? input.count : input.json.length

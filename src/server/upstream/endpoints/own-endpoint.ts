@@ -3,10 +3,7 @@ import { endpointPrices } from '../../../schemas/money/read-prices.ts'
 import type { Endpoint, EndpointText, Provider } from '../../ports/models/models.ts'
 import type { PrivateEndpoint } from '../../ports/endpoints/private-endpoints.ts'
 
-/**
- * A private endpoint in the form that routing and protocols use. @param provider the provider at the
- * endpoint's address
- */
+/** A private endpoint in the form that routing and protocols use. @param provider the provider at the endpoint's address */
 export function endpointAt(own: PrivateEndpoint, provider: Provider): Endpoint {
   return {
     tag: `private/${own.id}`,

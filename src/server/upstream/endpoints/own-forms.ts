@@ -1,10 +1,7 @@
 import { ENDPOINT_FORMS, type EndpointForm } from '../../../schemas/endpoints/private-endpoints.ts'
 import type { Protocol } from '../../../schemas/models/protocols.ts'
 
-/**
- * The forms that a server of a protocol may have: many servers that copy OpenAI's protocol have Anthropic's
- * messages too.
- */
+/** The forms that a server of a protocol may have: many servers that copy OpenAI's protocol have Anthropic's messages too. */
 const FORMS: Readonly<Record<Protocol, readonly EndpointForm[]>> = {
   openai: ENDPOINT_FORMS,
   anthropic: ['messages'],

@@ -34,10 +34,7 @@ export class OwnProviders {
     return found === null ? null : { ...found, baseUrl, apiKeyEnv: null, headers: [] }
   }
 
-  /**
-   * The provider of a slug. The slug comes from a closed set, however a caller spells it, since metrics count
-   * by it.
-   */
+  /** The provider of a slug. The slug comes from a closed set, however a caller spells it, since metrics count by it. */
   #find(providerSlug: string): Omit<Provider, 'baseUrl' | 'apiKeyEnv'> | null {
     const slug = providerSlug.toLowerCase()
     return this.#known.get(slug) ?? (COMPATIBLE_SLUGS.includes(slug) ? { ...COMPATIBLE, slug } : null)

@@ -66,10 +66,7 @@ interface ReadStream {
   readonly leftMs: number
 }
 
-/**
- * Reads a stream to its end.
- * @returns null also for a stream that is damaged or breaks off, which then is not whole
- */
+/** Reads a stream to its end. @returns null also for a stream that is damaged or breaks off, which then is not whole */
 async function readStream(
   { body }: EgressExchange,
   { stream, notes, leftMs }: ReadStream,

@@ -85,10 +85,7 @@ class CredentialWay implements OwnWay {
     return this.#secret !== null && !this.#isEnded() && this.#deps.now() < this.#untilMs ? this.#secret : null
   }
 
-  /**
-   * One release serves all concurrent calls; a call after the end of these credentials makes a release of its
-   * own.
-   */
+  /** One release serves all concurrent calls; a call after the end of these credentials makes a release of its own. */
   release(to: ReleasedTo): Promise<Outcome<Secret>> {
     if (this.#isEnded()) return this.#ask(to)
     this.#releasing ??= this.#ask(to)
@@ -99,9 +96,7 @@ class CredentialWay implements OwnWay {
     return this.#releasing
   }
 
-  /**
-   * Keeps a released value. The same value keeps the same object, so that a link made from it stays valid.
-   */
+  /** Keeps a released value. The same value keeps the same object, so that a link made from it stays valid. */
   #keep(secret: Secret): Secret {
     const kept = this.#secret?.reveal() === secret.reveal() ? this.#secret : secret
     this.#secret = kept

@@ -120,10 +120,7 @@ export class FilesLink {
     return answer.ok ? answer : this.#failed(answer.failure)
   }
 
-  /**
-   * Begins to read a file; its status is 2xx. @param range value of the header; null for the whole. Failures:
-   * as `call`.
-   */
+  /** Begins to read a file; its status is 2xx. @param range value of the header; null for the whole. Failures: as `call`. */
   async open(
     path: string,
     { range, signal }: { readonly range: string | null; readonly signal: AbortSignal },

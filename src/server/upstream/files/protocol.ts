@@ -30,10 +30,7 @@ export interface FilesProtocol {
   readonly baseUrl: string
   /** Names and values of the headers of every call, including the key. */
   headers(key: string): readonly string[]
-  /**
-   * Fields of an upload's form, apart from the file. Failure: form_invalid (an input that this provider does
-   * not support).
-   */
+  /** Fields of an upload's form, apart from the file. Failure: form_invalid (an input that this provider does not support). */
   fields(input: UploadFields): Outcome<FormFields>
   /** The query of a page. Failure: query_invalid (an input that this provider does not support). */
   query(input: HostedPageInput): Outcome<URLSearchParams>
@@ -55,10 +52,7 @@ export function readPage(protocol: FilesProtocol, value: unknown): HostedPage | 
   return { files, hasMore: page['has_more'] === true }
 }
 
-/**
- * Fills in missing members: a missing type becomes the unknown type, and a missing size 0, since the size has
- * to be a number.
- */
+/** Fills in missing members: a missing type becomes the unknown type, and a missing size 0, since the size has to be a number. */
 export function shownFile(file: ProviderFile): ShownFile {
   return { ...file, mimeType: file.mimeType ?? UNKNOWN_TYPE, sizeBytes: file.sizeBytes ?? 0 }
 }

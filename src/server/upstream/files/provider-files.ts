@@ -85,10 +85,7 @@ export function filesAddress(provider: FileProvider, providers: ProviderFilesOpt
   return named === '' ? PROTOCOLS[provider].baseUrl : named
 }
 
-/**
- * The workspace's key for a provider. Failures: provider_key_missing, provider_key_unfit, and those of a
- * release.
- */
+/** The workspace's key for a provider. Failures: provider_key_missing, provider_key_unfit, and those of a release. */
 async function keyOf(
   { scope, operation, by }: FilesCaller,
   { slug, name, baseUrl }: Pick<Provider, 'slug' | 'name' | 'baseUrl'>,
@@ -241,27 +238,18 @@ interface Span {
   readonly signal: AbortSignal
 }
 
-/**
- * A new signal for each call: a shared signal would count the listeners of all concurrent calls and warn of a
- * leak.
- */
+/** A new signal for each call: a shared signal would count the listeners of all concurrent calls and warn of a leak. */
 function unending(): AbortSignal {
   return new AbortController().signal
 }
 
-/**
- * Path of a file below `/files`; null for a text that cannot be an id, and for a text that would lead out of
- * that path.
- */
+/** Path of a file below `/files`; null for a text that cannot be an id, and for a text that would lead out of that path. */
 function pathOf(id: string): string | null {
   const isId = id.length <= PROVIDER_FILE_ID_CHARS_MAX && id.isWellFormed() && !/^\.{0,2}$/.test(id)
   return isId ? `/${encodeURIComponent(id)}` : null
 }
 
-/**
- * Bytes in the response before the requested range; null when the response is neither the file nor the
- * requested part of it.
- */
+/** Bytes in the response before the requested range; null when the response is neither the file nor the requested part of it. */
 function skipOf(
   { status, header }: EgressStream,
   { from, to, sizeBytes }: Omit<Span, 'signal'>,

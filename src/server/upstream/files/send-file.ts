@@ -25,17 +25,11 @@ export interface SendingDeps {
   readonly session: IntakeSession
   readonly link: FilesLink
   readonly boundary: string
-  /**
-   * Ends the transfer until the provider has the whole file; from then on the transfer waits for the
-   * provider's response.
-   */
+  /** Ends the transfer until the provider has the whole file; from then on the transfer waits for the provider's response. */
   readonly signal: AbortSignal
 }
 
-/**
- * The result of a transfer. Without a verdict the provider answered before it had the whole file, and refused
- * it.
- */
+/** The result of a transfer. Without a verdict the provider answered before it had the whole file, and refused it. */
 export interface Sent {
   readonly answer: EgressAnswer
   readonly verdict: IntakeVerdict | null
@@ -124,10 +118,7 @@ class Sending implements UploadSink {
     this.#send()
   }
 
-  /**
-   * Opens the request when there are bytes to send: for a small file that is refused Sluice makes no call to
-   * the provider.
-   */
+  /** Opens the request when there are bytes to send: for a small file that is refused Sluice makes no call to the provider. */
   #send(): void {
     if (this.#isSent) return
     this.#isSent = true
@@ -228,10 +219,7 @@ class FormStream {
   #filledBytes = 0
   #isFull = false
 
-  /**
-   * @param boundary text that the writer of a field cannot know
-   * @param onRoom called when a full form has room again
-   */
+  /** @param boundary text that the writer of a field cannot know @param onRoom called when a full form has room again */
   constructor(boundary: string, onRoom: () => void) {
     this.contentType = `multipart/form-data; boundary=${boundary}`
     this.#boundary = boundary

@@ -35,10 +35,7 @@ interface NativeWireDeps {
   readonly framing: Framing
 }
 
-/**
- * Requests and answers pass as their bytes came, but for what D4, D13 and D14 name: the endpoint speaks the
- * caller's dialect.
- */
+/** Requests and answers pass as their bytes came, but for what D4, D13 and D14 name: the endpoint speaks the caller's dialect. */
 export function nativeWire(
   dialect: Dialect,
   { endpoint, learned, jobs, loop, framing }: NativeWireDeps,

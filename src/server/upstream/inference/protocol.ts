@@ -101,10 +101,7 @@ export interface SeenStream {
 export interface InferenceSink {
   /** @returns false: the client is slow, and the source waits for `room` */
   take(parts: readonly WrittenPart[]): boolean
-  /**
-   * Whole events of a provider that speaks the caller's dialect.
-   * @returns as `take`
-   */
+  /** Whole events of a provider that speaks the caller's dialect. @returns as `take` */
   pass(events: Uint8Array): boolean
   /** Resolves when the client has room again, or is gone. */
   room(): Promise<void>

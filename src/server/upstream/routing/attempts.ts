@@ -37,9 +37,7 @@ export interface Choice<P> {
 }
 
 export interface Try<P> extends Choice<P> {
-  /**
-   * The clock when the endpoint was chosen, or when the request was ready to be sent, where `ready` says so.
-   */
+  /** The clock when the endpoint was chosen, or when the request was ready to be sent, where `ready` says so. */
   startedAt: number
   /** The clock when the endpoint's time for the attempt is over. */
   endsAt: number

@@ -37,10 +37,7 @@ export function isStrike(failure: Failure): boolean {
   return mayFallBack(failure) && FALLBACKS[failure.name].isStrike
 }
 
-/**
- * True for a refusal of the input that holds for one model: another model may have a longer context, or no
- * such moderation.
- */
+/** True for a refusal of the input that holds for one model: another model may have a longer context, or no such moderation. */
 export function mayChangeModel({ name, fields }: Failure): boolean {
   return name === 'upstream_refused' && fields?.['refusal'] !== undefined
 }

@@ -26,10 +26,7 @@ export interface RoutedCall {
   conversationAt?(model: CallableModel): string
   /** The input has media of this kind. */
   hasMedia(kind: 'image' | 'audio'): boolean
-  /**
-   * Those of one or more endpoints that would not refuse the call; a failure where all would. Left out: none
-   * would.
-   */
+  /** Those of one or more endpoints that would not refuse the call; a failure where all would. Left out: none would. */
   readonly taking?: ((endpoints: readonly Endpoint[]) => Outcome<readonly Endpoint[]>) | undefined
 }
 
@@ -191,10 +188,7 @@ function isInPrice(endpoint: Endpoint, { max_price: max }: Inputs, { call, isFre
   )
 }
 
-/**
- * Callers give USD as a float: the product of 2.01 is below its price, and rounding to the stored unit
- * repairs it.
- */
+/** Callers give USD as a float: the product of 2.01 is below its price, and rounding to the stored unit repairs it. */
 function nanoOf(usd: string | number): number {
   return Math.round(Number(usd) * NANO)
 }
@@ -268,10 +262,7 @@ function ascending(
 
 type Bounds = ProviderPreferences['preferred_max_latency']
 
-/**
- * Puts endpoints first that are known to meet the preferred speed; no endpoint is excluded. Latency is in
- * seconds.
- */
+/** Puts endpoints first that are known to meet the preferred speed; no endpoint is excluded. Latency is in seconds. */
 function preferFast(
   endpoints: readonly Endpoint[],
   inputs: Inputs,
@@ -305,10 +296,7 @@ function boundsOf(bounds: Bounds): readonly (readonly [number, number])[] {
   )
 }
 
-/**
- * The endpoints that `order` names, then the others; without fallbacks only the named ones, or only the
- * first.
- */
+/** The endpoints that `order` names, then the others; without fallbacks only the named ones, or only the first. */
 function inOrder(
   endpoints: readonly Endpoint[],
   { order, allow_fallbacks: mayFallBack }: Inputs,

@@ -22,10 +22,7 @@ export class TargetTable<P> {
   readonly #health = new Map<string, EndpointHealth>()
   /** Private endpoints come and go: the health of one ends with it. */
   readonly #ownHealth = new WeakMap<Endpoint, EndpointHealth>()
-  /**
-   * Endpoints of the catalogue whose breaker opened; a reading that finds the breaker closed removes its
-   * entry.
-   */
+  /** Endpoints of the catalogue whose breaker opened; a reading that finds the breaker closed removes its entry. */
   readonly #opened = new Map<string, Target<P>>()
   /** Openings of breakers since the start, by provider. */
   readonly #openings = new Map<string, number>()
@@ -103,10 +100,7 @@ const STRIKES_MAX = 10
  */
 export const STRIKES_ALONE_MS = 10_000
 
-/**
- * Concurrent probes of a half-open breaker. Each probe belongs to another caller, so that no single caller
- * decides. Decision.
- */
+/** Concurrent probes of a half-open breaker. Each probe belongs to another caller, so that no single caller decides. Decision. */
 export const PROBES_MAX = 4
 
 export const STRIKES_OF_FAILURE = 1
@@ -176,9 +170,7 @@ export class EndpointHealth {
       : null
   }
 
-  /**
-   * Milliseconds until the caller may probe; 0 when the caller may probe now, or when the breaker is closed.
-   */
+  /** Milliseconds until the caller may probe; 0 when the caller may probe now, or when the breaker is closed. */
   restMs(nowMs: number, caller: string): number {
     if (!this.isOpen) return 0
     const isLeftOut = this.#probers.has(caller) || this.#probers.size >= PROBES_MAX
@@ -230,10 +222,7 @@ export class EndpointHealth {
     this.#openUntil = this.#restFrom(nowMs)
   }
 
-  /**
-   * Reports an outcome that says nothing: the call ended before the endpoint could answer, or its input was a
-   * special case.
-   */
+  /** Reports an outcome that says nothing: the call ended before the endpoint could answer, or its input was a special case. */
   unknown(caller: string): void {
     this.#probers.delete(caller)
   }

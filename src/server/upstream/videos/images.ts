@@ -28,10 +28,7 @@ export interface RequestImages {
   readonly references: readonly ImageUrl[]
 }
 
-/**
- * The result of `load`: the images and a function that frees their memory, or the outcome of the submission
- * without them.
- */
+/** The result of `load`: the images and a function that frees their memory, or the outcome of the submission without them. */
 export type Loaded =
   | { readonly ok: true; readonly images: readonly Image[]; readonly release: () => void }
   | { readonly ok: false; readonly submitted: Submitted }
@@ -53,9 +50,7 @@ export function imagesIn({ frames, references }: VideoOrder['request']): Request
 
 type ImagesOrder = Pick<VideoOrder, 'organizationId' | 'workspaceId' | 'keyHash'>
 
-/**
- * Images as bytes: fetched through the gate, or read out of `data:` URLs. The content alone decides the type.
- */
+/** Images as bytes: fetched through the gate, or read out of `data:` URLs. The content alone decides the type. */
 export class Images {
   readonly #egress: Pick<Egress, 'vetted' | 'hold'>
 

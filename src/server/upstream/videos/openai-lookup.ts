@@ -139,9 +139,7 @@ function isSameText(ours: string): (found: string) => boolean {
   return (found) => found === ours || plainOf(found) === plain
 }
 
-/**
- * The text as it may come back: UTF-8 cannot carry half a surrogate pair, so that the sent text was repaired.
- */
+/** The text as it may come back: UTF-8 cannot carry half a surrogate pair, so that the sent text was repaired. */
 function plainOf(text: string): string {
   return text
     .toWellFormed()

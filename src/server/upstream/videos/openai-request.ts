@@ -71,10 +71,7 @@ export async function bodyOf(order: VideoOrder, deps: RequestDeps): Promise<Requ
   }
 }
 
-/**
- * Fields of the request. Sluice's own fields come after the caller's: the request contains what the caller
- * pays for.
- */
+/** Fields of the request. Sluice's own fields come after the caller's: the request contains what the caller pays for. */
 function fieldsOf(
   { request, target }: VideoOrder,
   endpoint: Endpoint | null,

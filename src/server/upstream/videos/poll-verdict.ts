@@ -17,9 +17,7 @@ export const VIDEO_GONE_WATCHED_MAX = 10_000
 
 const NOT_FOUND: ReadonlySet<number> = new Set([404, 410])
 
-/**
- * Times since which jobs are unknown to their provider. A restart forgets them and only lengthens the wait.
- */
+/** Times since which jobs are unknown to their provider. A restart forgets them and only lengthens the wait. */
 export class GoneWatch {
   readonly #since = new Map<string, number>()
   readonly #now: () => number

@@ -18,10 +18,7 @@ const REFUSED: ReadonlySet<number> = new Set([
 const CREDENTIAL: ReadonlySet<number> = new Set([401, 402, 403, 407, 498])
 /** Statuses that say that no job was begun and that a later try may succeed. */
 const NOT_NOW: ReadonlySet<number> = new Set([408, 409, 425, 429, 529])
-/**
- * This status means the same only with a `Retry-After`: a proxy also answers 503 when the connection behind
- * it broke.
- */
+/** This status means the same only with a `Retry-After`: a proxy also answers 503 when the connection behind it broke. */
 const UNAVAILABLE = 503
 
 export interface SubmissionInput {

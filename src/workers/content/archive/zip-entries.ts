@@ -20,10 +20,7 @@ export class ZipEntries {
     this.count++
   }
 
-  /**
-   * Whether a line of the directory names an existing entry, states the same facts, and is the first line to
-   * do so.
-   */
+  /** Whether a line of the directory names an existing entry, states the same facts, and is the first line to do so. */
   claim(entry: Omit<ZipEntry, 'extensionHash'>): boolean {
     const nth = this.#find(entry.offset)
     if (nth < 0 || this.#claimed[nth] === 1) return false
@@ -35,10 +32,7 @@ export class ZipEntries {
     return this.#names.subarray(0, this.count).includes(nameHash)
   }
 
-  /**
-   * The types of all parts: a part's type by its name, otherwise by its extension. Both are given by their
-   * hashes.
-   */
+  /** The types of all parts: a part's type by its name, otherwise by its extension. Both are given by their hashes. */
   typesOf(
     byName: ReadonlyMap<number, string>,
     byExtension: ReadonlyMap<number, string>,

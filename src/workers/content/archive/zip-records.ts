@@ -39,9 +39,7 @@ export function readLocal(feed: ByteFeed): ZipRecord | null {
   return record(feed, { fixedBytes: LOCAL_BYTES, flagsAt: 6, lengthsAt: 26, bytes: localBytes(feed), sizes })
 }
 
-/**
- * Reads the directory's current line, which must be readable completely. Null: the line contradicts itself.
- */
+/** Reads the directory's current line, which must be readable completely. Null: the line contradicts itself. */
 export function readLine(feed: ByteFeed): ZipRecord | null {
   const sizes = { plain: feed.u32le(24), packed: feed.u32le(20), offset: feed.u32le(42) }
   return record(feed, { fixedBytes: LINE_BYTES, flagsAt: 8, lengthsAt: 28, bytes: lineBytes(feed), sizes })

@@ -28,10 +28,7 @@ const LOCATOR_64 = 0x07064b50
 const END_BYTES = 22
 const END_64_BYTES = 56
 const LOCATOR_64_BYTES = 20
-/**
- * Uncompressed bytes from which an entry alone may count as a bomb by its ratio: a white bitmap is smaller.
- * Decision.
- */
+/** Uncompressed bytes from which an entry alone may count as a bomb by its ratio: a white bitmap is smaller. Decision. */
 const BOMB_BYTES_MIN = 1_048_576
 
 const STORED = 0

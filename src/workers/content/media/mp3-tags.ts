@@ -24,10 +24,7 @@ const LYRICS_END_BYTES = 9
 /** Bytes of a Lyrics3 tag: its six digits, the beginning and the end. */
 const LYRICS_BYTES_MAX = 1_000_015
 
-/**
- * Skips the tag whose name begins here, to the end of the file when the tag is cut short. Null: no tag begins
- * here.
- */
+/** Skips the tag whose name begins here, to the end of the file when the tag is cut short. Null: no tag begins here. */
 export function* passTag(feed: ByteFeed): Generator<void, Tag | null> {
   if (!feed.has(HEAD_BYTES)) yield* more(feed, HEAD_BYTES)
   if (stands(feed.view, feed.at, { mark: LYRICS_BEGIN, limit: feed.limit })) return yield* passLyrics(feed)

@@ -136,10 +136,7 @@ function* findAudio(feed: ByteFeed, walked: Walked, isTagged: boolean): Generato
   return false
 }
 
-/**
- * Whether there is a frame here, followed by another frame or the end of the file. All of these must be in
- * the view.
- */
+/** Whether there is a frame here, followed by another frame or the end of the file. All of these must be in the view. */
 function isFollowed(feed: ByteFeed, free: FreeFormat | null): boolean {
   if (feed.limit - feed.at < FRAME_HEAD_BYTES) return false
   const length = frameBytes(feed.u32be(0), free)

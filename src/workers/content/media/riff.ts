@@ -48,10 +48,7 @@ function opensScript(size: number): boolean {
   return /^(?:\/[/*]|=[\x20-\x7e]{3})/.test(text)
 }
 
-/**
- * Programs that write to a pipe leave 0, or more than any file has, since they cannot go back: the data ends
- * with the file.
- */
+/** Programs that write to a pipe leave 0, or more than any file has, since they cannot go back: the data ends with the file. */
 function isUnknown(size: number): boolean {
   return size === 0 || size > FILE_BYTES_MAX
 }

@@ -209,10 +209,7 @@ function putAfter(put: Put, state: number): void {
   put(state, ']', ACTIONS.closeArray)
 }
 
-/**
- * A string: the number of its escape state is one higher than its own, those of its four hex states two to
- * five higher.
- */
+/** A string: the number of its escape state is one higher than its own, those of its four hex states two to five higher. */
 function putText(put: Put, table: Uint8Array, { text, end }: { text: number; end: number }): void {
   table.fill(text, text * 256 + 0x20, text * 256 + 256)
   put(text, '"', end)

@@ -10,10 +10,7 @@ export const SOURCE_TAIL_BYTES = 256
  */
 export type SourceKind = 'document' | 'script' | 'fragment' | 'docstring'
 
-/**
- * @param head the text's first bytes without a byte order mark, one character for each byte
- * @param tail the text's last bytes
- */
+/** @param head the text's first bytes without a byte order mark, one character for each byte @param tail the text's last bytes */
 export function sourceKind(head: string, tail: string): SourceKind | null {
   if (head.startsWith('#!')) return 'script'
   const markup = withoutMarkupComments(head)
@@ -48,10 +45,7 @@ const COMMENTS = /^(?:\s+|(?:#|--)[^\n]*(?:\n|$))/
 /** Characters of a line that are examined, which bounds the time of an expression. */
 const LINE_CHARS_MAX = 500
 
-/**
- * First statements of common languages. Prose must not match: each expression requires something that prose
- * lacks there.
- */
+/** First statements of common languages. Prose must not match: each expression requires something that prose lacks there. */
 const STATEMENTS: readonly RegExp[] = [
   /^(?:\/[*/]|[ru]?''')/,
   /^(['"])use strict\1;?\s*$/,
@@ -76,9 +70,7 @@ const STATEMENTS: readonly RegExp[] = [
   /(?:[\w)\]>"'*+] ?\{|\);|\};|=.*;)\s*$/,
 ]
 
-/**
- * Examines the first line that is not a comment; `#include` is a statement although it begins like a comment.
- */
+/** Examines the first line that is not a comment; `#include` is a statement although it begins like a comment. */
 function scriptKind(head: string): 'script' | 'docstring' | null {
   let text = head.trimStart()
   for (;;) {

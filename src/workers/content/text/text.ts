@@ -12,10 +12,7 @@ const CSV_HEAD_BYTES = 65_536
 
 const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf] as const
 
-/**
- * Determines the type of a text by its structure, and whether it is UTF-8 at all. A byte order mark is
- * tolerated and skipped.
- */
+/** Determines the type of a text by its structure, and whether it is UTF-8 at all. A byte order mark is tolerated and skipped. */
 export class TextScanner {
   readonly #utf8 = new Utf8Check()
   readonly #head = new HeadWindow(CSV_HEAD_BYTES)
@@ -73,9 +70,7 @@ export class TextScanner {
     return !/^\s*[[{]/.test(head) && isLooseCsv(head, !this.#head.isFull)
   }
 
-  /**
-   * A valid text may begin with the mark's first byte and not with the mark: its bytes are read after all.
-   */
+  /** A valid text may begin with the mark's first byte and not with the mark: its bytes are read after all. */
   #withoutMark(chunk: Uint8Array, seen: number): Uint8Array {
     let at = 0
     while (
@@ -251,9 +246,7 @@ function isEmpty(text: string, start: number, end: number): boolean {
   return end === start || (end === start + 1 && text[start] === '\r')
 }
 
-/**
- * @returns the place of the quote that ends a field, where two quotes in a row stand for one; -1 if none does
- */
+/** @returns the place of the quote that ends a field, where two quotes in a row stand for one; -1 if none does */
 function closingQuote(text: string, from: number): number {
   for (let at = text.indexOf('"', from); at >= 0; at = text.indexOf('"', at + 2))
     if (text[at + 1] !== '"') return at

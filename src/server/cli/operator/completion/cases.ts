@@ -8,10 +8,7 @@ interface ScriptParts {
   readonly walk: string
 }
 
-/**
- * The script of bash or zsh: functions that list the words of each place, and after them the function that
- * calls these.
- */
+/** The script of bash or zsh: functions that list the words of each place, and after them the function that calls these. */
 export function casesScript(verbs: readonly VerbNode[], { head, places, walk }: ScriptParts): string {
   const option = ["  takes='' values=''", '  case "$1 $2" in', ...optionCases(verbs), '  esac']
   const argument = ["  values=''", '  case "$1 $2" in', ...argumentCases(verbs), '  esac']
@@ -23,10 +20,7 @@ export function casesScript(verbs: readonly VerbNode[], { head, places, walk }: 
   return [...head, ...functions.flatMap(([name, lines]) => [`${name}() {`, ...lines, '}']), walk].join('\n')
 }
 
-/**
- * Arms of a `case` over verb and option, for bash and zsh: the number of words that the option takes, and the
- * words.
- */
+/** Arms of a `case` over verb and option, for bash and zsh: the number of words that the option takes, and the words. */
 function optionCases(verbs: readonly VerbNode[]): readonly string[] {
   return verbs.flatMap(({ path, options }) =>
     options

@@ -1,9 +1,6 @@
 import type { Argument, Command, Option } from 'commander'
 
-/**
- * Possible values at a place of the command line: a list of words, names of files or folders, or any text of
- * the user.
- */
+/** Possible values at a place of the command line: a list of words, names of files or folders, or any text of the user. */
 export type Values = readonly string[] | 'files' | 'folders' | 'any'
 
 export interface OptionNode {
@@ -26,9 +23,7 @@ export interface VerbNode {
   readonly places: readonly Values[]
 }
 
-/**
- * The verbs of a program with their options and arguments, as its own help lists them, without hidden ones.
- */
+/** The verbs of a program with their options and arguments, as its own help lists them, without hidden ones. */
 export function treeOf(command: Command, path = ''): VerbNode {
   const help = command.createHelp()
   return {

@@ -27,10 +27,7 @@ import { storage } from './storage.ts'
 import { workers } from './workers.ts'
 import { roomAt, roomText, whyNotWritable } from './folders.ts'
 
-/**
- * Milliseconds that a check of doctor may take in all: most checks have shorter limits of their own.
- * Decision.
- */
+/** Milliseconds that a check of doctor may take in all: most checks have shorter limits of their own. Decision. */
 export const CHECK_MS_MAX = 10_000
 
 export interface Check<T> {
@@ -163,9 +160,7 @@ export function hardKill(find: () => string | null = findSetpriv): Finding {
   return doubtful('hard_kill', detail, 'install setpriv (util-linux)')
 }
 
-/**
- * A node with the right turns the setting on at its start, so that a missing setting is no finding before.
- */
+/** A node with the right turns the setting on at its start, so that a missing setting is no finding before. */
 function listenerMigration(isRunning: boolean): Finding {
   const check = 'listener_migration'
   if (process.platform !== 'linux' || listenerMigrationIsOn()) return good(check, 'tcp_migrate_req is on')

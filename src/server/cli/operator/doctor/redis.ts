@@ -8,9 +8,7 @@ import { doubtful, good, type Finding } from './finding.ts'
 import { reasonOf } from '../../parts/reasons.ts'
 import type { Look } from './look.ts'
 
-/**
- * Checks Redis. The finding is never a problem: without Redis a node still serves, less exactly. Design §3.
- */
+/** Checks Redis. The finding is never a problem: without Redis a node still serves, less exactly. Design §3. */
 export async function redis({ generation: { config }, runtime, storeMsMax }: Look): Promise<Finding> {
   const url = config.redisUrl?.reveal() ?? null
   const address = url === null ? runtime?.redis : { url }
@@ -37,10 +35,7 @@ export async function redis({ generation: { config }, runtime, storeMsMax }: Loo
   }
 }
 
-/**
- * True when Redis can be reached. The first try decides: a node would wait for further tries, but doctor
- * should end soon.
- */
+/** True when Redis can be reached. The first try decides: a node would wait for further tries, but doctor should end soon. */
 function answers(state: State, msMax: number): Promise<boolean> {
   const refused = new Promise<false>(
     (resolve) =>

@@ -46,10 +46,7 @@ export function catalogue({ config, providerKeys }: Generation): readonly Findin
   ]
 }
 
-/**
- * Lists provider keys that are not set: Sluice skips their providers, which is no mistake, since few
- * operators have all keys.
- */
+/** Lists provider keys that are not set: Sluice skips their providers, which is no mistake, since few operators have all keys. */
 function keysOf(loaded: ModelCatalogue, providerKeys: Generation['providerKeys']): readonly Finding[] {
   const { unset, misplaced } = unsetKeys(loaded, providerKeys)
   const advice = misplacedAdvice(misplaced)

@@ -13,10 +13,7 @@ import { reasonOf } from '../../parts/reasons.ts'
 import { roomAt, roomText, whyNotWritable } from './folders.ts'
 import type { Look } from './look.ts'
 
-/**
- * Free bytes on the disk of objects, or of staging, below which uploads are soon refused: ten of the largest
- * files. Decision.
- */
+/** Free bytes on the disk of objects, or of staging, below which uploads are soon refused: ten of the largest files. Decision. */
 export const STORAGE_FREE_BYTES_MIN = 10 * FILE_BYTES_MAX
 
 /** Checks that files can be written, and the room for them. */

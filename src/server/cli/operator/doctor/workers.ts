@@ -22,10 +22,7 @@ import { catalogueChoice } from '../../parts/load-models.ts'
 import { doubtful, type Finding, good } from './finding.ts'
 import type { Look } from './look.ts'
 
-/**
- * Checks the load of a running node, whose numbers `sluice scale` may have changed; else the numbers of the
- * settings.
- */
+/** Checks the load of a running node, whose numbers `sluice scale` may have changed; else the numbers of the settings. */
 export async function workers({ generation, runtime }: Look): Promise<readonly Finding[]> {
   const seen = runtime === null ? null : await lookAtLoad(runtime.adminUrl)
   if (seen !== null) return [...adviceOn(seen.load, seen.cores), ...tiers(generation, seen.metrics)]

@@ -10,10 +10,7 @@ export type SettingName = keyof typeof Settings.properties & string
 /** Texts of settings as answered; a missing setting keeps its default. */
 export type Answers = Readonly<Partial<Record<SettingName, string>>>
 
-/**
- * Settings with an option. Settings that contain passwords have none, since every user of a machine sees
- * arguments.
- */
+/** Settings with an option. Settings that contain passwords have none, since every user of a machine sees arguments. */
 export const OPTIONS: readonly {
   readonly setting: SettingName
   readonly flags: string
@@ -45,10 +42,7 @@ export const HIDDEN = [
 ] as const satisfies readonly SettingName[]
 
 const ASKED: ReadonlySet<string> = new Set([...OPTIONS.map(({ setting }) => setting), ...HIDDEN])
-/**
- * Settings with paths: relative to the shell that runs the verb, not to a folder where the node may run
- * later.
- */
+/** Settings with paths: relative to the shell that runs the verb, not to a folder where the node may run later. */
 const PATHS = [
   'SLUICE_DATA',
   'SLUICE_TLS_CERT',
@@ -62,10 +56,7 @@ export function answersGiven(): Answers {
   return Object.fromEntries(Object.entries(settingsGiven()).filter(([name]) => ASKED.has(name)))
 }
 
-/**
- * Adds the settings that the file always contains: the file means the same in another folder and in a later
- * version.
- */
+/** Adds the settings that the file always contains: the file means the same in another folder and in a later version. */
 export function withDefaults(answers: Answers): Answers {
   const written = (['SLUICE_DATA', 'SLUICE_HOST', 'SLUICE_PORT', 'SLUICE_ADMIN_PORT'] as const).map(
     (name) => [name, defaultOf(name)],

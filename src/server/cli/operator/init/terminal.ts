@@ -27,10 +27,7 @@ function giveSize(stream: WriteStream): void {
 const COLUMNS = 80
 const ROWS = 24
 
-/**
- * The library requires options of each value's own type: this function passes texts and maps them back to the
- * choice.
- */
+/** The library requires options of each value's own type: this function passes texts and maps them back to the choice. */
 async function chosen<T extends string>(
   message: string,
   choices: readonly Choice<T>[],

@@ -10,10 +10,7 @@ import { percentText } from '../../../observe/load-advice.ts'
 import type { Tone } from '../../parts/colour.ts'
 import { fitted, type Line, piece, type Piece, widthOf } from './text.ts'
 
-/**
- * Lines that belong together. On a small screen a section shows its first lines and the number of its other
- * items.
- */
+/** Lines that belong together. On a small screen a section shows its first lines and the number of its other items. */
 export interface Section {
   readonly lines: readonly Line[]
   /** Lines before the first item. */

@@ -173,10 +173,7 @@ function searchOf(query: URLSearchParams): Search {
   return Object.fromEntries(NAMES.map((name) => [name, query.get(name) ?? ''])) as Search
 }
 
-/**
- * Fields of a search that begins when asked to: each is matched as a whole, so that half a word finds
- * nothing.
- */
+/** Fields of a search that begins when asked to: each is matched as a whole, so that half a word finds nothing. */
 function AuditSearch({
   context: { query, setQuery },
   names: { keys, workspaces },

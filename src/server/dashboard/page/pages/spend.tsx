@@ -27,10 +27,7 @@ export const spendPage: Page = {
   view: (context) => <SpendView {...context} />,
 }
 
-/**
- * Credit, budgets, and where the money went: all of one moment, which is said, so that no figure contradicts
- * another one.
- */
+/** Credit, budgets, and where the money went: all of one moment, which is said, so that no figure contradicts another one. */
 function SpendView(context: PageContext): ComponentChild {
   const { api, query, setQuery } = context
   const workspaces = useWorkspaces(api)

@@ -32,10 +32,7 @@ function quoted(value: string): string {
   return escaped.includes('\\') || value.includes("'") ? escaped : `'${value}'`
 }
 
-/**
- * A JSON value as TypeScript writes it.
- * @param indent spaces before the line on which the value ends
- */
+/** A JSON value as TypeScript writes it. @param indent spaces before the line on which the value ends */
 export function typescriptLiteral(value: unknown, indent = ''): string {
   return written(value, TYPESCRIPT, indent)
 }

@@ -5,10 +5,7 @@ import type { Store, Transaction } from '../../base/open.ts'
 import { OPEN_STATES } from '../../videos/rows.ts'
 import { renewLease } from '../../base/retention-lease.ts'
 
-/**
- * Rows of one table that are removed when they are old. The texts are parts of statements, about the table as
- * `t`.
- */
+/** Rows of one table that are removed when they are old. The texts are parts of statements, about the table as `t`. */
 export interface AgedRows {
   readonly kind: 'idempotency' | 'webhooks' | 'dead_letters' | 'jobs'
   readonly table: string
@@ -54,10 +51,7 @@ function ended(kind: 'webhooks' | 'dead_letters', state: string): AgedRows {
   }
 }
 
-/**
- * A job stays with its clips, and while a delivery about it waits or is dead: the reader of such a delivery
- * asks for the job.
- */
+/** A job stays with its clips, and while a delivery about it waits or is dead: the reader of such a delivery asks for the job. */
 export const JOBS: AgedRows = {
   kind: 'jobs',
   table: 'video_jobs',
@@ -99,10 +93,7 @@ export function agedRows(store: Store, rows: AgedRows, keptFor: KeptByAge): Prun
   }
 }
 
-/**
- * Time for which an answer under an `Idempotency-Key` is repeated; the contract sets it, and no setting
- * changes it.
- */
+/** Time for which an answer under an `Idempotency-Key` is repeated; the contract sets it, and no setting changes it. */
 export const IDEMPOTENCY_KEPT: KeptByAge = { count: IDEMPOTENCY_KEPT_MS / UNIT_MS.hours, unit: 'hours' }
 
 /** The last row of a batch, as text: the library's dates have no microseconds. */

@@ -137,10 +137,7 @@ async function pruneSome(
 
 const GENESIS_HEX = '0'.repeat(64)
 
-/**
- * Records the pruning in the chain itself, before its first event is removed: with the hash of the last event
- * that goes.
- */
+/** Records the pruning in the chain itself, before its first event is removed: with the hash of the last event that goes. */
 async function recordPruning(tx: Transaction, { organizationId, through }: Chain): Promise<void> {
   const [row] = await tx<{ hash: Buffer }[]>`
     SELECT hash FROM audit WHERE organization_id = ${organizationId} AND n = ${through}::bigint

@@ -19,10 +19,7 @@ export interface Change {
   readonly lent: bigint
 }
 
-/**
- * An account with the windows of a day: windows that have ended begin again at 0. The day never goes back.
- * Design §6.3.
- */
+/** An account with the windows of a day: windows that have ended begin again at 0. The day never goes back. Design §6.3. */
 export function rolledTo(account: Account, day: Day): Account {
   if (day <= account.day) return account
   const keep = (counter: PerSpan): PerSpan =>

@@ -83,10 +83,7 @@ interface Forfeit {
 
 type Call = Pick<OpenTake, 'requestId' | 'keyHash' | 'workspaceId' | 'day'>
 
-/**
- * Callers choose request ids, and may choose those of others: only together with the key does an id name a
- * call.
- */
+/** Callers choose request ids, and may choose those of others: only together with the key does an id name a call. */
 function callName({ requestId, keyHash, workspaceId, day }: Call): string {
   return `${plain(requestId)} ${keyHash} ${workspaceId} ${day}`
 }

@@ -7,10 +7,7 @@ export interface Lease {
   readonly lentNano: bigint
 }
 
-/**
- * Leases of a journal; they change only under the lock of their account. @param accountIds null = all
- * accounts
- */
+/** Leases of a journal; they change only under the lock of their account. @param accountIds null = all accounts */
 export async function leasesOf(
   tx: Transaction,
   journalId: string,

@@ -6,10 +6,7 @@ import type { Queryable, Store } from '../../base/open.ts'
 const MONTHS_AHEAD = 2
 const LEDGER: PartitionedTable = { table: 'ledger', keyColumn: 'day' }
 
-/**
- * Makes the ledger's partitions of this month and the next ones, where they are missing. @returns number of
- * new partitions
- */
+/** Makes the ledger's partitions of this month and the next ones, where they are missing. @returns number of new partitions */
 export async function ensurePartitions(store: Store): Promise<{ readonly partitions: number }> {
   const before = await countPartitions(store.sql)
   await store.sql`

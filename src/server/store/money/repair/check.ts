@@ -121,10 +121,7 @@ const ROLLED_UP = [
 
 const COMPARED = 'v.counter, v.expected::text AS expected, v.found::text AS found'
 
-/**
- * This query and those below it have the columns subject, counter, expected and found, and a row for each
- * difference.
- */
+/** This query and those below it have the columns subject, counter, expected and found, and a row for each difference. */
 const ACCOUNTS = `
   SELECT f.id AS subject, ${COMPARED}
   FROM accounts f JOIN (

@@ -21,10 +21,7 @@ const CLOSED_ANEW_MAX = 3
 export interface PrunedMonths {
   readonly months: number
   readonly rows: number
-  /**
-   * Due months that stay while journals of dead nodes, money lent in them, or jobs that began in them may
-   * still change them.
-   */
+  /** Due months that stay while journals of dead nodes, money lent in them, or jobs that began in them may still change them. */
   readonly held: number
 }
 
@@ -182,10 +179,7 @@ function rowsOf(store: Store, partition: string): Promise<number> {
   })
 }
 
-/**
- * Milliseconds that the drop of a month waits for readers of the ledger, while all writers wait for the drop.
- * Decision.
- */
+/** Milliseconds that the drop of a month waits for readers of the ledger, while all writers wait for the drop. Decision. */
 const DROP_WAIT_MS = 500
 
 /** A month of the ledger. Sluice makes the name of its partition, which becomes part of statements. */

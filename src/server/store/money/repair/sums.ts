@@ -23,10 +23,7 @@ export function capped(sum: string): string {
 /** Rows that activity and accounts count as usage. */
 const IS_USAGE = `kind IN ('usage', 'estimated')`
 
-/**
- * A query for the rows and nano-USD of each day, key and model. @param source the ledger, or a table with its
- * columns
- */
+/** A query for the rows and nano-USD of each day, key and model. @param source the ledger, or a table with its columns */
 export function factsOf(source: string): string {
   return `
     SELECT organization_id, workspace_id, key_hash, account_id, day, COALESCE(model, '') AS model, count(*) AS rows,

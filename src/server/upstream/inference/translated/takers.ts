@@ -17,10 +17,7 @@ import {
 import { refusalsOf, type RefusalsJob } from '../../../../dialects/refusals.ts'
 import { nativeRequest } from '../native-wire.ts'
 
-/**
- * Kinds of endpoints that one call is checked against before routing; further refusals show in the attempts.
- * Decision.
- */
+/** Kinds of endpoints that one call is checked against before routing; further refusals show in the attempts. Decision. */
 export const JUDGED_MAX = 16
 
 /** What endpoints would refuse of one call, known before any of them is tried. */

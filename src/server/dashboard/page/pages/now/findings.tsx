@@ -61,10 +61,7 @@ export function sentence(text: string): string {
   return /[.!?]$/.test(begun) ? begun : `${begun}.`
 }
 
-/**
- * Keeps the key of a finding while only its figures change: an element must not be recreated under the
- * pointer.
- */
+/** Keeps the key of a finding while only its figures change: an element must not be recreated under the pointer. */
 function keysOf(findings: LiveView['findings']): readonly string[] {
   const counts = new Map<string, number>()
   return findings.map(({ text }) => {
