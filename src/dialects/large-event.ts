@@ -1,8 +1,8 @@
 import { markedNumber } from '../schemas/values/long-integers.ts'
 import { isObject, type Members } from '../schemas/values/members.ts'
-import type { TextProtocol } from '../schemas/models/text-models.ts'
 import { parsed } from './part-events.ts'
 import { writtenJson } from './walk/written-json.ts'
+import type { TextProtocol } from '../schemas/models/protocols.ts'
 
 /** Values of a large event that are given to the loop, in about 20 ms. Decision. */
 export const EVENT_VALUES_MAX = 65_536

@@ -2,9 +2,9 @@
 import type { NamedOrigin } from './prompt/prompt.ts'
 import type { BodyEdit, FixedEdits, HoleEdit } from '../schemas/inference/provider-body.ts'
 import type { TextRequest } from '../schemas/inference/text-request.ts'
-import type { ReasoningField } from '../schemas/models/text-models.ts'
 import type { FailureOf, NativeHead, NativeStream, ReadAnswer } from './parts.ts'
 import type { ForeignParts } from './prompt/signatures.ts'
+import type { ReasoningField } from '../schemas/models/protocols.ts'
 
 /** What a caller asks for. `H` stands for a content that is read while the request is sent. */
 export interface NativeAsked<H = never> {

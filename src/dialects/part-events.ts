@@ -1,6 +1,5 @@
 import { ok, type Failure, type Outcome } from '../schemas/failures.ts'
 import { TRANSLATED_INLINE_BYTES_MAX } from '../schemas/inference/inference-limits.ts'
-import type { ThinksIn } from '../schemas/models/text-models.ts'
 import { endOfSpace, joined } from '../schemas/values/json-bytes.ts'
 import { parseMarked, withoutMarks } from '../schemas/values/long-integers.ts'
 import { objectOf, type Members } from '../schemas/values/members.ts'
@@ -18,6 +17,7 @@ import type {
   FailureOf,
 } from './parts.ts'
 import { NOTHING_REPORTED, reportedWith } from './usage.ts'
+import type { ThinksIn } from '../schemas/models/protocols.ts'
 
 /** Parts of one whole answer: those of one text are joined, so that each further part is another block. Decision. */
 export const PARTS_MAX = 10_000

@@ -1,9 +1,9 @@
 import type { CarriedSignature } from './prompt/signatures.ts'
 import type { TierMember } from '../schemas/models/price-conditions.ts'
 import type { Failure } from '../schemas/failures.ts'
-import type { ThinksIn, TextProtocol } from '../schemas/models/text-models.ts'
 import type { NamedOrigin } from './prompt/prompt.ts'
 import type { TokenCounts } from '../schemas/money/costs.ts'
+import type { ThinksIn, TextProtocol } from '../schemas/models/protocols.ts'
 
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter'
 

@@ -1,9 +1,9 @@
 import type { Failure } from '../schemas/failures.ts'
-import type { ThinksIn } from '../schemas/models/text-models.ts'
 import type { ReportedTiers, TokenUsage, WrittenPart, PartRead, PartStream } from './parts.ts'
 import { RESPONSE_KEPT_BYTES_MAX } from '../schemas/inference/stream-limits.ts'
 import type { NamedOrigin } from './prompt/prompt.ts'
 import { OriginalCalls } from './original-calls.ts'
+import type { ThinksIn } from '../schemas/models/protocols.ts'
 
 /** Bytes that an item of a stream translated to responses counts in addition to its text. Decision. */
 export const RESPONSE_ITEM_BYTES = 256

@@ -8,8 +8,6 @@ import {
   type GatheredAnswer,
 } from './native-events.ts'
 import type { Reframed } from './parts.ts'
-import type { TextProtocol } from '../schemas/models/text-models.ts'
-import { JSON_VALUES_MAX } from '../schemas/limits/json-limits.ts'
 import { parseMarked, withoutMarks } from '../schemas/values/long-integers.ts'
 import { isObject, membersOf, objectOf, type Members } from '../schemas/values/members.ts'
 import { writtenJson } from './walk/written-json.ts'
@@ -21,6 +19,8 @@ import { parsed } from './part-events.ts'
 import { SseReader } from './sse-reader.ts'
 import { GatheredChat } from './chat/framed.ts'
 import { GatheredMessage } from './messages/framed.ts'
+import type { TextProtocol } from '../schemas/models/protocols.ts'
+import { JSON_VALUES_MAX } from '../schemas/limits/limits.ts'
 
 interface Reframing {
   readonly protocol: TextProtocol

@@ -1,9 +1,9 @@
 import type { Issue } from '../schemas/failure-metadata.ts'
-import type { TextProtocol } from '../schemas/models/text-models.ts'
 import { PROMPT_WRITERS } from './writers.ts'
 import { promptFor, readSent, valueIssues, type SentRequest, type WriteTarget } from './translate.ts'
 import { lostIssues } from './table/lost-members.ts'
 import { needsOf, refusedBy, type Need } from './prompt/prompt-draft.ts'
+import type { TextProtocol } from '../schemas/models/protocols.ts'
 
 export interface RefusalsJob {
   readonly sent: SentRequest

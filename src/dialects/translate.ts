@@ -1,7 +1,5 @@
 /** A request of one form of calls as the request of another one. */
 import type { Issue } from '../schemas/failure-metadata.ts'
-import { JSON_VALUES_MAX } from '../schemas/limits/json-limits.ts'
-import type { TextProtocol } from '../schemas/models/text-models.ts'
 import { parseMarked, withoutMarks } from '../schemas/values/long-integers.ts'
 import { membersOf, type Members } from '../schemas/values/members.ts'
 import type { Dialect } from '../schemas/inference/text-request.ts'
@@ -31,6 +29,8 @@ import { ResponsesParts, responseWhole } from './responses/parts.ts'
 import type { PartStream, WholeParts, WholeRead, FailureOf, WholeAsked } from './parts.ts'
 import { ok } from '../schemas/failures.ts'
 import { OriginalCalls } from './original-calls.ts'
+import type { TextProtocol } from '../schemas/models/protocols.ts'
+import { JSON_VALUES_MAX } from '../schemas/limits/limits.ts'
 
 export interface SentRequest {
   readonly dialect: Dialect

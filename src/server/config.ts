@@ -3,18 +3,24 @@ import { resolve } from 'node:path'
 import type { TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
 import type { Caps } from '../schemas/operator/caps.ts'
-import { keptOf, type Kept } from '../schemas/operator/kept.ts'
 import { originAt } from '../schemas/values/origins.ts'
 import { SENTINEL_PASSWORD, withParameter } from '../schemas/values/store-urls.ts'
 import { Secret } from '../schemas/vault/secret.ts'
-import { Settings } from '../schemas/operator/settings.ts'
+import { Settings, keptOf, type Kept } from '../schemas/operator/settings.ts'
 import { contradictions } from './config/contradictions.ts'
 import { frontsFor, usableCores, wholeCores } from './config/cores.ts'
-import { durationMs } from './config/duration.ts'
 import { readSettingsFile } from './config/file.ts'
 import { objectsOf, type ObjectsConfig } from './config/objects.ts'
 import { programName } from './config/program-name.ts'
-import { convert, expectedOf, hidden, isParsable, isReadable, shown } from './config/setting-text.ts'
+import {
+  convert,
+  expectedOf,
+  hidden,
+  isParsable,
+  isReadable,
+  shown,
+  durationMs,
+} from './config/setting-text.ts'
 import type { Problem, Texts } from './config/texts.ts'
 
 /** The settings of one generation in the form that the code uses. Frozen. */

@@ -1,6 +1,10 @@
 import { SpanList, type KeptPlaces, type MemberSpan } from '../schemas/kept-body.ts'
-import { JSON_VALUES_MAX, KEPT_MARKS_MAX, KEPT_MEMBERS_MAX } from '../schemas/limits/json-limits.ts'
-import { JSON_DEPTH_MAX } from '../schemas/limits/limits.ts'
+import {
+  JSON_DEPTH_MAX,
+  JSON_VALUES_MAX,
+  KEPT_MARKS_MAX,
+  KEPT_MEMBERS_MAX,
+} from '../schemas/limits/limits.ts'
 import * as json from '../schemas/values/json-bytes.ts'
 import { tooDeep } from './json-fault.ts'
 import {

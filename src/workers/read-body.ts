@@ -9,28 +9,26 @@ import { fail } from '../schemas/failures.ts'
 import { issuesOf } from '../schemas/issues.ts'
 import { IGNORED_NAMES_MAX, isClosed, otherMembers, type OtherMember } from '../schemas/other-members.ts'
 import {
-  INLINE_DIGESTED_COMMAS_MAX,
-  INLINE_JSON_COMMAS_MAX,
-  OUTLINED_BYTES_MIN,
-} from '../schemas/limits/json-limits.ts'
-import {
   INLINE_ISSUES_BYTES_MAX,
   INLINE_JSON_BYTES_MAX,
   ISSUES_MAX,
   JSON_DEPTH_MAX,
+  INLINE_DIGESTED_COMMAS_MAX,
+  INLINE_JSON_COMMAS_MAX,
+  OUTLINED_BYTES_MIN,
 } from '../schemas/limits/limits.ts'
 import { withoutNulls } from '../schemas/null-members.ts'
 import type { BodyVerdict, ShortJobTypes } from '../server/ports/short-jobs.ts'
 import type { KeptPlaces } from '../schemas/kept-body.ts'
 import { scanBody, type Member, type Misnamed } from './body-scan.ts'
 import { escapedBytes, OPEN_LIST, OPEN_OBJECT, type Span } from '../schemas/values/json-bytes.ts'
-import { pointerOf } from '../schemas/values/json-path.ts'
 import { dropProto, jsonFault, LONE_SURROGATE, tooDeep } from './json-fault.ts'
 import { outlineOf } from './json-outline.ts'
 import { KeptNames } from './kept-plan.ts'
 import { malformationOf } from './json-position.ts'
 import { mayHaveProto, mendSurrogates } from './json-syntax.ts'
 import { locatedObjects, pathTo } from './located-objects.ts'
+import { pointerOf } from '../schemas/values/members.ts'
 
 const VALIDATORS = new Map(
   Object.entries(BODIES).map(([name, form]) => [name, Compile<TSchema>(form.schema)]),

@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib'
 import type {
   BodyVerdict,
   LateJobName,
@@ -5,23 +6,38 @@ import type {
   ShortJobName,
   ShortJobTypes,
 } from '../server/ports/short-jobs.ts'
-import { translateRequest } from '../dialects/translate.ts'
+import { translateRequest, wholeParts } from '../dialects/translate.ts'
 import { foreignParts } from '../dialects/foreign-parts.ts'
 import { reframe } from '../dialects/reframe.ts'
-import { joinedAnswer } from '../dialects/native-answer.ts'
+import { joinedAnswer, aroundUsage, WHOLE_TEXTS } from '../dialects/native-answer.ts'
 import { largeEvent } from '../dialects/large-event.ts'
-import { compress } from './compress.ts'
 import { decodeEmbeddings } from './decode-embeddings.ts'
 import { echo } from './echo.ts'
-import { embedLexical } from './embed-lexical.ts'
+import { embedLexical, sliceTexts } from './embed-lexical.ts'
 import { encodeEmbeddings } from './encode-embeddings.ts'
-import { mergePreset } from './merge-preset.ts'
 import { readBody } from './read-body.ts'
 import { copySecrets, openSecret, sealSecrets } from './seal-secrets.ts'
 import { takeAnswer } from './scan-answer.ts'
-import { sliceTexts } from './slice-texts.ts'
-import { translatedAnswer } from './translated-answer.ts'
 import { refusalsOf } from '../dialects/refusals.ts'
+import { joined } from '../schemas/values/json-bytes.ts'
+import { shownTier } from '../schemas/models/price-conditions.ts'
+import { keptFormOf } from '../schemas/bodies.ts'
+import { fail } from '../schemas/failures.ts'
+import { INFERENCE_BODY_BYTES_MAX } from '../schemas/inference/inference-limits.ts'
+import { isNull } from '../schemas/inference/provider-body.ts'
+import { mergedBody, valueOf, type SavedPreset } from '../dialects/presets/text-preset.ts'
+import { PRESET_FORMS, textPresetOf } from '../dialects/presets/used-preset.ts'
+import type { TextInput } from '../schemas/inference/text-request.ts'
+import { KeptBody } from '../schemas/kept-body.ts'
+import { membersOf, type Members } from '../schemas/values/members.ts'
+
+/** Level 1 takes a third of the default level's time, and makes a list of JSON about 15 % larger. Decision. */
+const GZIP_LEVEL = 1
+
+/** Returns a buffer of its own, which can be moved: the buffer of zlib may be larger. */
+function compress({ bytes }: { readonly bytes: Uint8Array }): Uint8Array {
+  return new Uint8Array(gzipSync(bytes, { level: GZIP_LEVEL }))
+}
 
 /** A pure, CPU-heavy function of the short-job pool. */
 export interface Task<N extends ShortJobName> {
@@ -113,4 +129,65 @@ export async function answerTask<N extends ShortJobName>(
 ): Promise<ShortJobTypes[N]['out']> {
   const task: Task<N> = TASKS[name]
   return task.run(input)
+}
+
+type Job = ShortJobTypes['translated_answer']
+
+export function translatedAnswer({ dialect, head, isEncryptedAsked, ...read }: Job['in']): Job['out'] {
+  const whole = wholeParts(read)
+  if (!whole.ok) return whole
+  const { parts, ...figures } = whole.value
+  const text = WHOLE_TEXTS[dialect](head, isEncryptedAsked ? { isEncryptedAsked } : {})
+  text.begin(head)
+  for (const part of parts) text.add(part)
+  const { before, after } = aroundUsage(text, shownTier(whole.value.reported))
+  const pieces = [Buffer.from(before), Buffer.from(after)] as const
+  const [{ length: beforeBytes }] = pieces
+  return { ok: true, ...figures, answer: joined(pieces), beforeBytes, usageBytes: null }
+}
+
+/**
+ * The body of a call with what it lacks of a preset, read as if it had come so: the digest, the places and
+ * every check are those of the merged body, whatever the preset has in it.
+ */
+export function mergePreset({
+  body: name,
+  bytes,
+  preset,
+  model,
+}: ShortJobTypes['merge_preset']['in']): BodyVerdict {
+  const read = readBody({ body: name, bytes })
+  if (!read.ok) return read
+  if (read.source === undefined) throw new Error('the request body was not kept')
+  const { names } = keptFormOf(name)
+  const body = new KeptBody(bytes, read.source.places, { names, released: () => undefined })
+  const form = PRESET_FORMS[name === 'count_tokens' ? 'messages' : name]
+  const { size } = digestOf(read)
+  const own = ownMembers(body, form.conflicts?.names ?? [])
+  const request = { model, tokensMax: size.tokensMax, hasTools: size.tools > 0, own }
+  const used = textPresetOf(form, { ...preset, config: configOf(preset) }, request)
+  const whole = mergedBody(form, body, { preset: used, model })
+  if (whole.length > INFERENCE_BODY_BYTES_MAX)
+    return fail('body_too_large', { fields: { limit: INFERENCE_BODY_BYTES_MAX } })
+  const merged = readBody({ body: name, bytes: whole })
+  if (!merged.ok || used.dropped.length === 0) return merged
+  const dropped = [...new Set([...digestOf(merged).dropped, ...used.dropped])]
+  return { ...merged, value: { ...merged.value, dropped } }
+}
+
+/** The body is in the form of a call, whose digest this is. */
+function digestOf({ value }: { readonly value: Record<string, unknown> }): TextInput {
+  return value as unknown as TextInput
+}
+
+function ownMembers(body: KeptBody, names: readonly string[]): Members {
+  const own = names.flatMap((name) => {
+    const member = body.knows(name) ? body.last(name) : null
+    return member === null || isNull(body, member) ? [] : [[name, valueOf(body, member)] as const]
+  })
+  return Object.fromEntries(own)
+}
+
+function configOf({ config }: SavedPreset): Members {
+  return membersOf(JSON.parse(config))
 }

@@ -1,7 +1,6 @@
 import { Piscina } from 'piscina'
 import { fail, type Failure, ok, type Outcome } from '../schemas/failures.ts'
-import { BRIEF_SECRETS_BYTES_MAX } from '../schemas/limits/json-limits.ts'
-import { BACKGROUND_JOB_MS_MAX, SHORT_JOB_MS_MAX } from '../schemas/limits/limits.ts'
+import { BACKGROUND_JOB_MS_MAX, SHORT_JOB_MS_MAX, BRIEF_SECRETS_BYTES_MAX } from '../schemas/limits/limits.ts'
 import { BRIEF_HEAP_MIB, LONG_HEAP_MIB } from '../schemas/operator/memory-limits.ts'
 import type { Log } from '../server/ports/observe.ts'
 import type { ShortJobMore, ShortJobName, ShortJobs, ShortJobTypes } from '../server/ports/short-jobs.ts'

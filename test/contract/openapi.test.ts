@@ -3,11 +3,11 @@ import { Compile } from 'typebox/compile'
 import { BODIES } from '../../src/schemas/bodies.ts'
 import { fieldRows } from '../../src/dialects/table/field-rows.ts'
 import { DIALECTS } from '../../src/schemas/inference/text-request.ts'
-import { TEXT_PROTOCOLS } from '../../src/schemas/models/text-models.ts'
 import { described } from '../../src/server/http/reference/members/described.ts'
 import type { Place } from '../../src/server/http/reference/members/texts.ts'
 import { openApiOf } from '../../src/server/http/reference/openapi.ts'
 import { OPERATIONS } from '../../src/server/operations/index.ts'
+import { TEXT_PROTOCOLS } from '../../src/schemas/models/protocols.ts'
 
 /** Hundreds of operations on a machine that does ten other things. */
 t.setTimeout(600_000)

@@ -1,12 +1,12 @@
 import t from 'tap'
+import { HISTORY_POINTS_WANTED, historyInput } from '../../src/schemas/operator/history-range.ts'
+import type { GetHistoryQuery } from '../../src/schemas/operator/history.ts'
 import {
   HISTORY_HOURS_KEPT,
   HISTORY_MINUTES_KEPT,
   HISTORY_POINTS_MAX,
   HISTORY_SECONDS_KEPT,
-} from '../../src/schemas/operator/history-limits.ts'
-import { HISTORY_POINTS_WANTED, historyInput } from '../../src/schemas/operator/history-range.ts'
-import type { GetHistoryQuery } from '../../src/schemas/operator/history.ts'
+} from '../../src/schemas/operator/admin-port-limits.ts'
 
 const NOW_S = 1_800_000_000
 const DAY_S = HISTORY_MINUTES_KEPT * 60

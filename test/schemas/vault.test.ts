@@ -9,8 +9,8 @@ import {
   SECRETS_PAGE_MAX,
   VAULT_BODY_BYTES_MAX,
 } from '../../src/schemas/vault/vault-limits.ts'
-import { isSecretName } from '../../src/schemas/vault/secret-names.ts'
 import { CopySecretsBody, SecretBody, SecretPageQuery, SecretParams } from '../../src/schemas/vault/vault.ts'
+import { isSecretName } from '../../src/schemas/vault/secret.ts'
 
 const isBody = (body: unknown): boolean => Compile(SecretBody).Check(body)
 const isPage = (page: unknown): boolean => Compile(SecretPageQuery).Check(page)

@@ -1,6 +1,11 @@
 import t from 'tap'
 import { VIDEO_ASPECT_RATIOS, VIDEO_RESOLUTIONS } from '../../src/schemas/videos/video-models.ts'
-import { isOfAspectRatio, isOfResolution, pixelsFor, pixelsOf } from '../../src/schemas/videos/video-sizes.ts'
+import {
+  isOfAspectRatio,
+  isOfResolution,
+  pixelsFor,
+  pixelsOf,
+} from '../../src/server/operations/videos/video-request.ts'
 
 t.test('a resolution and an aspect ratio mean the size that people know by them', async (t) => {
   const text = (resolution: string, ratio: string): string =>

@@ -2,7 +2,6 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { EPOCH_OVERDUE_MS, KEY_GRACE_MS_MIN } from '../../src/schemas/keys/key-limits.ts'
-import { masked } from '../../src/schemas/values/masked.ts'
 import { asCalled, programName } from '../../src/server/config/program-name.ts'
 import { childEnvironment, readFrom, type Generation } from '../../src/server/config.ts'
 import type { Problem, Texts } from '../../src/server/config/texts.ts'
@@ -12,6 +11,7 @@ import {
   KEPT_DAYS_MAX,
   KEPT_MONTHS_MAX,
 } from '../../src/schemas/operator/settings.ts'
+import { masked } from '../../src/server/config/setting-text.ts'
 
 function good(texts: Texts): Generation {
   const reading = readFrom(texts)

@@ -9,7 +9,6 @@ import {
   type HttpOptions,
 } from '../../src/server/http/front.ts'
 import { Asset } from '../../src/server/http/reference/asset.ts'
-import { WRITTEN_ORIGIN } from '../../src/server/http/reference/docs-page.ts'
 import { openApiOf } from '../../src/server/http/reference/openapi.ts'
 import { Timers } from '../../src/server/http/timers.ts'
 import { createAdmission } from '../../src/server/limits/admission.ts'
@@ -26,6 +25,7 @@ import { FREE_SPEND } from './money/free-spend.ts'
 import { SILENT } from './log.ts'
 import { NO_LIMITS } from './money/key-money.ts'
 import type { Teardown } from './teardown.ts'
+import { WRITTEN_ORIGIN } from '../../src/server/http/reference/pages/html.ts'
 
 export const KEY = `sk-sluice-v1-${'i'.repeat(43)}`
 /** Of another caller than KEY. */

@@ -1,9 +1,8 @@
 import { isUtf8 } from 'node:buffer'
 import fc from 'fast-check'
 import t from 'tap'
-import { JSON_VALUES_MAX } from '../../src/schemas/limits/json-limits.ts'
 import { EMBEDDINGS_BODY_BYTES_MAX } from '../../src/schemas/embeddings/embedding-limits.ts'
-import { JSON_DEPTH_MAX } from '../../src/schemas/limits/limits.ts'
+import { JSON_DEPTH_MAX, JSON_VALUES_MAX } from '../../src/schemas/limits/limits.ts'
 import { scanBody } from '../../src/workers/body-scan.ts'
 
 const NAMES = ['model', 'input']

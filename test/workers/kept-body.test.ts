@@ -5,9 +5,8 @@ import {
   INFERENCE_DEPTH_MAX,
 } from '../../src/schemas/inference/inference-limits.ts'
 import { SpanList } from '../../src/schemas/kept-body.ts'
-import { KEPT_MEMBERS_MAX } from '../../src/schemas/limits/json-limits.ts'
 import type { Dialect } from '../../src/schemas/inference/text-request.ts'
-import { INLINE_JSON_BYTES_MAX } from '../../src/schemas/limits/limits.ts'
+import { INLINE_JSON_BYTES_MAX, KEPT_MEMBERS_MAX } from '../../src/schemas/limits/limits.ts'
 import { openPools } from '../../src/workers/pool.ts'
 import { TASKS } from '../../src/workers/tasks.ts'
 import { readBody } from '../../src/workers/read-body.ts'

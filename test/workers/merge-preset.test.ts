@@ -7,9 +7,9 @@ import type { PresetSource } from '../../src/dialects/presets/text-preset.ts'
 import { DIALECTS, type TextInput } from '../../src/schemas/inference/text-request.ts'
 import type { Members } from '../../src/schemas/values/members.ts'
 import type { BodyVerdict } from '../../src/server/ports/short-jobs.ts'
-import { mergePreset } from '../../src/workers/merge-preset.ts'
 import { randomOf } from '../support/inference/chat-texts.ts'
 import { SAVED_FIELDS } from '../support/inference/saved-fields.ts'
+import { mergePreset } from '../../src/workers/tasks.ts'
 
 const CASES = 60
 const MODEL = 'acme/one'

@@ -1,7 +1,10 @@
 import t, { type Test } from 'tap'
 import type { Outcome } from '../../src/schemas/failures.ts'
-import { BRIEF_SECRETS_BYTES_MAX } from '../../src/schemas/limits/json-limits.ts'
-import { INLINE_JSON_BYTES_MAX, SHORT_JOB_MS_MAX } from '../../src/schemas/limits/limits.ts'
+import {
+  INLINE_JSON_BYTES_MAX,
+  SHORT_JOB_MS_MAX,
+  BRIEF_SECRETS_BYTES_MAX,
+} from '../../src/schemas/limits/limits.ts'
 import {
   EMBEDDINGS_BODY_BYTES_MAX,
   EMBEDDINGS_DEADLINE_MS,

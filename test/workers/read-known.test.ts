@@ -1,12 +1,14 @@
 import fc from 'fast-check'
 import t from 'tap'
+import { EMBEDDINGS_BODY_BYTES_MAX } from '../../src/schemas/embeddings/embedding-limits.ts'
 import {
+  INLINE_JSON_BYTES_MAX,
+  ISSUES_MAX,
+  JSON_BODY_BYTES_MAX,
   INLINE_DIGESTED_COMMAS_MAX,
   INLINE_JSON_COMMAS_MAX,
   OUTLINED_BYTES_MIN,
-} from '../../src/schemas/limits/json-limits.ts'
-import { EMBEDDINGS_BODY_BYTES_MAX } from '../../src/schemas/embeddings/embedding-limits.ts'
-import { INLINE_JSON_BYTES_MAX, ISSUES_MAX, JSON_BODY_BYTES_MAX } from '../../src/schemas/limits/limits.ts'
+} from '../../src/schemas/limits/limits.ts'
 import type { BodyName } from '../../src/schemas/bodies.ts'
 import { readBody } from '../../src/workers/read-body.ts'
 import { INLINE_JSON_VALUES_MAX } from '../../src/workers/json-outline.ts'

@@ -1,9 +1,8 @@
 import { LOWER_N, OPEN_LIST, OPEN_OBJECT, QUOTE, type Span } from '../../schemas/values/json-bytes.ts'
 import { isAt, isText } from '../walk/json-reader.ts'
 import { ODD, type Members, type ObjectWalk, SeenMembers, type Output } from '../walk/object-walk.ts'
-import type { ChatForm } from './mend.ts'
 import type { FoundFragments } from './tool-calls.ts'
-import { FunctionMembers, ToolMembers, ContentParts } from './tool-members.ts'
+import { FunctionMembers, ToolMembers, ContentParts, type ChatForm } from './tool-members.ts'
 
 const ROLE = 1
 const CONTENT = 2

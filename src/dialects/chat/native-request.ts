@@ -8,9 +8,9 @@ import {
   STRICT_CUT_INSIDE,
 } from '../../schemas/inference/strict-members.ts'
 import type { KeptBody, MemberSpan } from '../../schemas/kept-body.ts'
-import type { ReasoningField } from '../../schemas/models/text-models.ts'
 import type { NativeAsked, NativeRequest, NativeTerms } from '../native.ts'
 import { isDefault, StrictEdits, type NestedCut } from '../strict-edits.ts'
+import type { ReasoningField } from '../../schemas/models/protocols.ts'
 
 /** The bytes of a chat for a provider that speaks chat. */
 export function chatRequest<H>(

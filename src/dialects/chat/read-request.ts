@@ -1,5 +1,4 @@
-import { isObject, membersOf, type Members } from '../../schemas/values/members.ts'
-import type { JsonPath } from '../../schemas/values/json-path.ts'
+import { isObject, membersOf, type Members, type JsonPath } from '../../schemas/values/members.ts'
 import type { ChatBody, ChatMessage } from '../../schemas/inference/chat.ts'
 import { JSON_SCHEMA } from '../form-fit.ts'
 import { readFreeform, freeformArguments } from '../prompt/freeform-tools.ts'

@@ -3,8 +3,10 @@ import { TOOLS_MAX } from '../../schemas/inference/inference-limits.ts'
 import { LOWER_N, OPEN_OBJECT, QUOTE, OPEN_LIST, WRONG, type Span } from '../../schemas/values/json-bytes.ts'
 import { countAt, isAt, isText } from '../walk/json-reader.ts'
 import { ODD, type Members, type ObjectWalk, SeenMembers, type Output } from '../walk/object-walk.ts'
-import type { ChatForm } from './mend.ts'
 import type { FoundFragment, FoundFragments } from './tool-calls.ts'
+import { STREAM_MENDED_BYTES_MAX } from '../../schemas/inference/stream-limits.ts'
+import { objectOf } from '../../schemas/values/members.ts'
+import { writtenAnew } from '../walk/written-json.ts'
 
 /** Texts, and pictures, of a list that an event or an answer has as its `content`: they become one. Decision. */
 export const CONTENT_PARTS_MAX = 4_096
@@ -341,4 +343,29 @@ function textAt({ json }: ObjectWalk, at: number, depth: number, found: FoundPar
   const end = json.value(at, depth)
   if (json.bytes[at] === QUOTE && end > 0) found.addText({ start: at, end }, json.textBytes - before)
   return end
+}
+
+/** An event of a stream, or a whole answer: what clients require of them differs. */
+export type ChatForm = 'event' | 'answer'
+
+/**
+ * Rewrites an event or an answer that the walk over its bytes could not decide, and replaces nulls where
+ * clients require lists or objects. Large events are refused: 16 MiB would hold the thread for 200 ms.
+ * @returns as `writtenAnew`; null also for an event above STREAM_MENDED_BYTES_MAX
+ */
+export function mend(bytes: Buffer, form: ChatForm): Buffer | null {
+  if (form === 'event' && bytes.length > STREAM_MENDED_BYTES_MAX) return null
+  return writtenAnew(bytes, (top) => {
+    if (top['choices'] === null) delete top['choices']
+    if (Array.isArray(top['choices'])) for (const choice of top['choices']) mendChoice(choice, form)
+  })
+}
+
+function mendChoice(choice: unknown, form: ChatForm): void {
+  const members = objectOf(choice)
+  if (members === null) return
+  if (form === 'event') members['delta'] ??= {}
+  const delta = objectOf(members[form === 'event' ? 'delta' : 'message'])
+  if (delta === null || !Array.isArray(delta['tool_calls'])) return
+  delta['tool_calls'] = delta['tool_calls'].filter((call) => objectOf(call) !== null)
 }

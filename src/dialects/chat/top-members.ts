@@ -1,11 +1,11 @@
 import { LOWER_N, OPEN_LIST, OPEN_OBJECT, QUOTE, type Span } from '../../schemas/values/json-bytes.ts'
 import { countAt, isAt } from '../walk/json-reader.ts'
-import type { ChatForm } from './mend.ts'
 import { ODD, type Members, type ObjectWalk, SeenMembers, type Output } from '../walk/object-walk.ts'
 import type { NativeHead } from '../parts.ts'
 import { CHOICES_MAX } from '../../schemas/inference/inference-limits.ts'
 import { DeltaMembers } from './delta-members.ts'
 import { FoundFragments } from './tool-calls.ts'
+import type { ChatForm } from './tool-members.ts'
 
 const ID = 1
 const OBJECT = 2

@@ -1,4 +1,3 @@
-import { geminiModel } from '../../schemas/models/gemini-models.ts'
 import type {
   PromptCall,
   PromptText,
@@ -15,6 +14,7 @@ import { laterSystemText } from '../prompt/write-terms.ts'
 import { isTextDocument } from '../prompt/media.ts'
 import { takenBack } from '../prompt/signatures.ts'
 import { argumentsObject } from '../prompt/calls.ts'
+import { geminiModel } from '../../schemas/models/openai-maker.ts'
 
 type ModelTurn = Extract<Turn, { readonly role: 'assistant' }>
 type SystemTurn = Extract<Turn, { readonly role: 'system' }>

@@ -4,8 +4,8 @@ import { PromptDraft } from '../prompt/prompt-draft.ts'
 import type { Prompt, Turn, AnswerFormat, AskedReasoning, PromptTool, ToolChoice } from '../prompt/prompt.ts'
 import type { WriteTerms, WrittenPrompt } from '../prompt/write-terms.ts'
 import { writeTuning, budgetOfEffort } from '../prompt/tuning.ts'
-import { geminiModel } from '../../schemas/models/gemini-models.ts'
 import { tierOf, USUAL_TIER } from '../../schemas/models/price-conditions.ts'
+import { geminiModel } from '../../schemas/models/openai-maker.ts'
 
 /** A prompt as the body of Gemini's `generateContent` and `streamGenerateContent`. */
 export function writeGemini(prompt: Prompt, terms: WriteTerms): WrittenPrompt {

@@ -1,4 +1,4 @@
-import { membersOf, type Members, isObject } from '../../schemas/values/members.ts'
+import { membersOf, type Members, isObject, type JsonPath } from '../../schemas/values/members.ts'
 import { JSON_SCHEMA } from '../form-fit.ts'
 import type { MessagesBody, Message } from '../../schemas/inference/messages.ts'
 import { readFunction } from '../prompt/functions.ts'
@@ -16,7 +16,6 @@ import type {
 import { usedMembers } from '../table/nested-table.ts'
 import { readTuning } from '../prompt/tuning.ts'
 import { blocksOf, argumentsText, isContent, readGiven, readText, type GivenPart } from './request-parts.ts'
-import type { JsonPath } from '../../schemas/values/json-path.ts'
 import { withoutBilling } from '../../schemas/inference/conversation.ts'
 import {
   SIGNATURE_FORMATS,

@@ -2,7 +2,7 @@ import type { Members } from '../../schemas/values/members.ts'
 import type { AskedReasoning } from '../prompt/prompt.ts'
 import type { PromptDraft } from '../prompt/prompt-draft.ts'
 import { budgetOfEffort, REASONING_TOKENS_MIN } from '../prompt/tuning.ts'
-import { claudeModel } from '../../schemas/models/claude-models.ts'
+import { claudeModel } from '../../schemas/models/openai-maker.ts'
 
 /** The largest share of the maximum of an answer that may be its reasoning. Part D, mapping table. */
 const SHARE_MAX = 0.95

@@ -19,8 +19,8 @@ import { fittingId, MESSAGES_CALL_ID, argumentsObject } from '../prompt/calls.ts
 import { returnedSignature, SIGNATURE_FORMATS, takenBack } from '../prompt/signatures.ts'
 import { writeGiven, type GivenPart } from './request-parts.ts'
 import { laterSystemText } from '../prompt/write-terms.ts'
-import { claudeModel } from '../../schemas/models/claude-models.ts'
 import { tierOf, USUAL_TIER } from '../../schemas/models/price-conditions.ts'
+import { claudeModel } from '../../schemas/models/openai-maker.ts'
 
 /** Tokens of an answer at most, where neither the caller nor the endpoint has a maximum. Decision. */
 export const ANSWER_TOKENS_MAX = 8_192

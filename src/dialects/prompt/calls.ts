@@ -1,9 +1,16 @@
 import { HASH_BEGIN, hashed } from '../../schemas/inference/conversation.ts'
 import type { AssistantPart, Prompt, Turn } from './prompt.ts'
-import { isDeeper } from '../../schemas/values/json-depth.ts'
 import { parseMarked } from '../../schemas/values/long-integers.ts'
 import { objectOf } from '../../schemas/values/members.ts'
 import { INFERENCE_DEPTH_MAX } from '../../schemas/inference/inference-limits.ts'
+import {
+  BACKSLASH,
+  CLOSE_LIST,
+  CLOSE_OBJECT,
+  OPEN_LIST,
+  OPEN_OBJECT,
+  QUOTE,
+} from '../../schemas/values/json-bytes.ts'
 
 export interface CallIdRule {
   readonly fits: RegExp
@@ -104,4 +111,20 @@ export function erroneous(parts: Parts): Parts {
   const [first] = parts
   if (first?.kind === 'text') return [{ ...first, text: ERROR + first.text }, ...parts.slice(1)]
   return [{ kind: 'text', text: ERROR.trimEnd(), cache: null }, ...parts]
+}
+
+/** Whether a JSON text nests more levels than these; the outermost value is level 1. */
+function isDeeper(json: string, levelsMax: number): boolean {
+  let depth = 0
+  let isText = false
+  for (let at = 0; at < json.length; at++) {
+    const unit = json.charCodeAt(at)
+    if (unit === QUOTE) isText = !isText
+    else if (isText) {
+      if (unit === BACKSLASH) at++
+    } else if (unit === OPEN_LIST || unit === OPEN_OBJECT) {
+      if (++depth > levelsMax) return true
+    } else if (unit === CLOSE_LIST || unit === CLOSE_OBJECT) depth--
+  }
+  return false
 }

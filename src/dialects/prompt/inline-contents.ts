@@ -1,8 +1,8 @@
 /** Contents that a request names, in the written request: each is put in its place while that is sent. */
-import type { TextProtocol } from '../../schemas/models/text-models.ts'
 import { inlineFormOf, SOUND_FORMATS } from '../../schemas/inference/inline-files.ts'
 import type { Media, Prompt, PromptFile, PromptImage, Turn, UserPart } from './prompt.ts'
 import { isWebAddress } from './media.ts'
+import type { TextProtocol } from '../../schemas/models/protocols.ts'
 
 export interface NamedContent {
   /** The id of a file, or an address. */

@@ -1,11 +1,10 @@
 /** Content of media as URLs and as base64. */
-import { imageTypeOf } from '../../schemas/values/image-types.ts'
 import type { Media, Prompt, PromptAudio, CachePoint } from './prompt.ts'
-import type { TextProtocol } from '../../schemas/models/text-models.ts'
-import { pointerOf } from '../../schemas/values/json-path.ts'
 import type { WriteTerms } from './write-terms.ts'
-import type { Members } from '../../schemas/values/members.ts'
+import { type Members, pointerOf } from '../../schemas/values/members.ts'
 import { textOf } from './others.ts'
+import { imageTypeOf } from '../../schemas/files/mime-types.ts'
+import type { TextProtocol } from '../../schemas/models/protocols.ts'
 
 const DATA_URL = /^data:([^;,]+)((?:;[^;,]*)*);base64,/i
 /** Characters in which the head of a `data:` URL ends. */

@@ -1,17 +1,14 @@
 import { membersOf } from '../../schemas/values/members.ts'
-import type { TextProtocol } from '../../schemas/models/text-models.ts'
-import { shownName, turnsPathOf } from '../table/shown-names.ts'
 import type { Prompt, OtherMember, PromptFile, Turn } from './prompt.ts'
 import type { WriteTerms, WrittenPrompt, RefusedMember } from './write-terms.ts'
 import { isFileId } from '../../schemas/files/files.ts'
-import { TEXT_PROTOCOLS } from '../../schemas/models/text-models.ts'
 import { NESTED_REFUSED, otherField } from '../table/field-table.ts'
-import { GEMINI_STOPS_MAX } from '../../schemas/models/gemini-models.ts'
 import { isTextDocument, PDF, isWebAddress } from './media.ts'
 import { joinedBranches } from './json-schemas.ts'
-import { STRICT_STOPS_MAX } from '../../schemas/models/openai-maker.ts'
+import { STRICT_STOPS_MAX, GEMINI_STOPS_MAX } from '../../schemas/models/openai-maker.ts'
 import { LACKING } from '../table/nested-table.ts'
 import type { Dialect } from '../../schemas/inference/text-request.ts'
+import { type TextProtocol, TEXT_PROTOCOLS } from '../../schemas/models/protocols.ts'
 
 /** A body that a writer is making, and what it leaves out. */
 export class PromptDraft {
@@ -279,4 +276,25 @@ function pictureRefusals(kind: 'image' | 'video' | 'file', mimeType: string): re
   if (kind === 'image' && !MESSAGES_PICTURES.has(mimeType)) refusing.push('messages')
   if (mimeType.startsWith('image/') && !GEMINI_PICTURES.has(mimeType)) refusing.push('gemini')
   return refusing
+}
+
+/** By the name that writers have, which is that of chat; other dialects have the same one where none is here. */
+const SHOWN_NAMES: Readonly<Record<string, Readonly<Partial<Record<Dialect, string>>>>> = {
+  'reasoning.max_tokens': { messages: 'thinking.budget_tokens' },
+  'reasoning.effort': { messages: 'output_config.effort' },
+  'reasoning.exclude': { messages: 'thinking.display' },
+  'response_format.json_schema.description': { responses: 'text.format.description' },
+  filename: { messages: 'title' },
+  parallel_tool_calls: { messages: 'tool_choice.disable_parallel_tool_use' },
+  user: { messages: 'metadata.user_id' },
+}
+
+/** Where a caller's body has its turns. */
+export function turnsPathOf(dialect: Dialect): string {
+  return dialect === 'responses' ? '/input' : '/messages'
+}
+
+/** @param name as a writer has it */
+function shownName(name: string, dialect: Dialect): string {
+  return (Object.hasOwn(SHOWN_NAMES, name) ? SHOWN_NAMES[name]?.[dialect] : undefined) ?? name
 }

@@ -1,11 +1,11 @@
 import { isObject, type Members, membersOf } from '../../schemas/values/members.ts'
-import type { TextProtocol } from '../../schemas/models/text-models.ts'
 import type { Dialect } from '../../schemas/inference/text-request.ts'
 import { isDefaultValue, TUNING, writtenAs, type TuningField } from '../table/field-table.ts'
 import { numberOf, textOf, type Others, flagOf } from './others.ts'
 import type { PromptDraft } from './prompt-draft.ts'
 import type { Tuning, AskedReasoning, Prompt } from './prompt.ts'
 import { MAKER_USER_CHARS_MAX } from '../../schemas/models/openai-maker.ts'
+import type { TextProtocol } from '../../schemas/models/protocols.ts'
 
 const FIELDS = Object.entries(TUNING) as readonly (readonly [keyof Tuning, TuningField])[]
 

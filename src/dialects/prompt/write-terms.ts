@@ -1,4 +1,4 @@
-import type { ReasoningField } from '../../schemas/models/text-models.ts'
+import type { ReasoningField } from '../../schemas/models/protocols.ts'
 
 export interface WriteTerms {
   /** The provider's own name of the model. */

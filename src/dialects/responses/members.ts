@@ -2,7 +2,7 @@ import { LOWER_N, OPEN_LIST, OPEN_OBJECT, QUOTE, type Span } from '../../schemas
 import { ODD, type Members, type ObjectWalk, SeenMembers } from '../walk/object-walk.ts'
 import { countAt, isAt } from '../walk/json-reader.ts'
 import type { NativeHead } from '../parts.ts'
-import { JSON_VALUES_MAX } from '../../schemas/limits/json-limits.ts'
+import { JSON_VALUES_MAX } from '../../schemas/limits/limits.ts'
 
 /** A member that every response has on its way to a caller. */
 interface Required {

@@ -1,4 +1,4 @@
-import { membersOf, type Members } from '../../schemas/values/members.ts'
+import { membersOf, type Members, type JsonPath } from '../../schemas/values/members.ts'
 import { JSON_SCHEMA } from '../form-fit.ts'
 import type { ResponsesBody } from '../../schemas/inference/responses.ts'
 import { cachePointOf, flagOf, numberOf, Others, textOf } from '../prompt/others.ts'
@@ -14,7 +14,6 @@ import type {
 import { readTuning, readReasoning } from '../prompt/tuning.ts'
 import { readChoice, readTools, toolLists, type ToolPlace, namespaceOf } from './tools.ts'
 import { FunctionNames } from '../prompt/functions.ts'
-import type { JsonPath } from '../../schemas/values/json-path.ts'
 import { REASONING_ID } from './digest.ts'
 import {
   CARRIER_MARK,

@@ -1,5 +1,4 @@
-import { membersOf, type Members } from '../../schemas/values/members.ts'
-import type { JsonPath } from '../../schemas/values/json-path.ts'
+import { membersOf, type Members, type JsonPath } from '../../schemas/values/members.ts'
 import type { ResponsesBody } from '../../schemas/inference/responses.ts'
 import { readFreeform, freeformMembers } from '../prompt/freeform-tools.ts'
 import { allowedChoice, choiceOfWord, readFunction, type FunctionNames } from '../prompt/functions.ts'

@@ -1,5 +1,4 @@
 /** The table of fields as people and documents read it. */
-import type { TextProtocol } from '../../schemas/models/text-models.ts'
 import type { Dialect } from '../../schemas/inference/text-request.ts'
 import {
   CARRIED,
@@ -23,6 +22,7 @@ import {
 } from './nested-table.ts'
 import { RESPONSES_STRICT_CUT_BY_TYPE } from '../../schemas/inference/responses-members.ts'
 import { STRICT_CUT_BY_ROLE, STRICT_CUT_INSIDE } from '../../schemas/inference/strict-members.ts'
+import type { TextProtocol } from '../../schemas/models/protocols.ts'
 
 /** What becomes of a field of callers at endpoints of one kind. */
 export interface FieldRow {

@@ -1,5 +1,4 @@
 /** What becomes of each member of a request in each protocol: one table for readers, writers and words. */
-import { TEXT_PROTOCOLS, type TextProtocol } from '../../schemas/models/text-models.ts'
 import { RESPONSES_STRICT_CUT, STRICT_CUT } from '../../schemas/inference/strict-members.ts'
 import { OURS_NAMES } from '../../schemas/inference/text-members.ts'
 import type { Dialect } from '../../schemas/inference/text-request.ts'
@@ -7,10 +6,11 @@ import {
   MAKER_TOKENS_MIN,
   MAKER_USER_CHARS_MAX,
   STRICT_STOPS_MAX,
+  NO_BUDGET_FROM,
+  GEMINI_STOPS_MAX,
 } from '../../schemas/models/openai-maker.ts'
-import { GEMINI_STOPS_MAX } from '../../schemas/models/gemini-models.ts'
 import type { Tuning } from '../prompt/prompt.ts'
-import { NO_BUDGET_FROM } from '../../schemas/models/claude-models.ts'
+import { TEXT_PROTOCOLS, type TextProtocol } from '../../schemas/models/protocols.ts'
 
 /**
  * `mapped`: the protocol has the same; `dropped`: the request goes without, and the answer says so; `refused`:

@@ -1,6 +1,5 @@
 /** Members that are dropped, where the caller wants none to be. */
 import type { Issue } from '../../schemas/failure-metadata.ts'
-import { TEXT_PROTOCOLS, type TextProtocol } from '../../schemas/models/text-models.ts'
 import { RESPONSES_STRICT_CUT_BY_TYPE } from '../../schemas/inference/responses-members.ts'
 import { STRICT_CUT_BY_ROLE } from '../../schemas/inference/strict-members.ts'
 import type { Dialect } from '../../schemas/inference/text-request.ts'
@@ -8,8 +7,9 @@ import { isForeign, topOf } from './field-table.ts'
 import { PROMPT_WRITERS } from '../writers.ts'
 import type { Prompt } from '../prompt/prompt.ts'
 import type { WriteTerms, WrittenPrompt } from '../prompt/write-terms.ts'
-import { turnsPathOf } from './shown-names.ts'
-import { anyClaude } from '../../schemas/models/claude-models.ts'
+import { turnsPathOf } from '../prompt/prompt-draft.ts'
+import { anyClaude } from '../../schemas/models/openai-maker.ts'
+import { TEXT_PROTOCOLS, type TextProtocol } from '../../schemas/models/protocols.ts'
 
 /** All that keeps an endpoint from answering a request of which nothing may be left out. */
 export function lostIssues(

@@ -1,6 +1,6 @@
 /** What becomes of what stands within requests: turns, their parts, and tools. It goes on from the table of fields. */
-import type { TextProtocol } from '../../schemas/models/text-models.ts'
 import type { Dialect } from '../../schemas/inference/text-request.ts'
+import type { TextProtocol } from '../../schemas/models/protocols.ts'
 
 /** Where objects with a type stand: `turns` are messages and items. */
 export const NESTED_PLACES = ['turns', 'parts', 'tools'] as const

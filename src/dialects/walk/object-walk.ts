@@ -14,7 +14,7 @@ import {
 } from '../../schemas/values/json-bytes.ts'
 import { JsonReader } from './json-reader.ts'
 import { Pieces, Splices } from './splices.ts'
-import type { ThinksIn } from '../../schemas/models/text-models.ts'
+import type { ThinksIn } from '../../schemas/models/protocols.ts'
 
 /** The walk does not decide: a parser has to read the bytes. */
 export const ODD = -2

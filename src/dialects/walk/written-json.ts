@@ -1,7 +1,7 @@
 import { withoutMarks } from '../../schemas/values/long-integers.ts'
 import { isObject, objectOf } from '../../schemas/values/members.ts'
-import { JSON_VALUES_MAX } from '../../schemas/limits/json-limits.ts'
 import { JsonReader } from './json-reader.ts'
+import { JSON_VALUES_MAX } from '../../schemas/limits/limits.ts'
 
 /**
  * JSON of an object that is only written again, such as the arguments of a call; of a large event it is written

@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox'
 import { TIER_MEMBERS, WrittenPrice } from '../models/price-conditions.ts'
-import { GENERATION_ID_CHARS_MAX } from './generation-limits.ts'
 import { orNull, TextOrNull } from './text-members.ts'
+import { GENERATION_ID_CHARS_MAX } from './inference-limits.ts'
 
 export const GenerationQuery = Type.Object({
   id: Type.String({

@@ -46,3 +46,10 @@ export const ECHO_UNITS_MAX = 16_384
 export const COUNT_DEADLINE_MS = 60_000
 /** Milliseconds between two words of `sluice/echo-1:slow`. D35. */
 export const ECHO_SLOW_MS = 50
+
+/** Days that the record of a call is kept, unless SLUICE_KEEP_GENERATIONS says otherwise. D33. */
+export const GENERATION_DAYS_DEFAULT = 30
+/** Milliseconds that records gather before a front writes them: readers may wait 2 s. D33. */
+export const GENERATIONS_FLUSH_MS = 250
+/** Characters of an id in `GET /generation`; also of a provider's own id that is kept. Decision. */
+export const GENERATION_ID_CHARS_MAX = 128

@@ -44,3 +44,49 @@ export const SESSION_MS_MAX = 12 * 60 * 60_000
 export const SESSIONS_MAX = 128
 /** Random bytes of the id of a session, and of the token of its page. Decision. */
 export const SESSION_SECRET_BYTES = 32
+
+/** Rows of a page of an operator's list when the request names no number. B3.1. */
+export const ADMIN_PAGE_DEFAULT = 50
+/** Rows that an operator's list reaches, counts and may skip: the newest rows of its first filter. Decision. */
+export const ADMIN_LISTED_MAX = 10_000
+/** Files of a workspace that an operator's list counts. Decision. */
+export const ADMIN_FILES_COUNTED_MAX = 100_000
+/** File types that an operator's view of one workspace lists separately. Decision. */
+export const ADMIN_FILE_TYPES_MAX = 50
+
+/** Seconds that are kept at the grain of a second: an hour. Decision. */
+export const HISTORY_SECONDS_KEPT = 3_600
+/** Minutes that are kept at the grain of a minute: a day. Decision. */
+export const HISTORY_MINUTES_KEPT = 1_440
+/** Hours that Postgres keeps at the grain of an hour: a month. Decision. */
+export const HISTORY_HOURS_KEPT = 744
+/** Seconds of one histogram at the grain of a second: a second alone has too few calls for a p99. Decision. */
+export const HISTORY_QUANTILE_S = 10
+/** Operations with lines of their own. Decision. */
+export const HISTORY_OPERATIONS_MAX = 16
+/** Providers with lines of their own. Decision. */
+export const HISTORY_PROVIDERS_MAX = 12
+/** Models with lines of their own. Decision. */
+export const HISTORY_MODELS_MAX = 16
+/** Keys with lines of their own: the busiest. Decision. */
+export const HISTORY_KEYS_MAX = 12
+/** Lines of one answer, plus one for all others. Decision. */
+export const HISTORY_LINES_MAX = 8
+/** Points of one line of an answer. Decision. */
+export const HISTORY_POINTS_MAX = 3_600
+/** Events that are kept, such as reloads and breakers that opened. Decision. */
+export const HISTORY_EVENTS_MAX = 500
+/** Milliseconds that a front waits for its supervisor's history. Decision. */
+export const HISTORY_ANSWER_MS_MAX = 2_000
+/** Milliseconds between two roll-ups of the hour under way. Decision. */
+export const HISTORY_ROLL_UP_MS = 300_000
+
+/**
+ * Rows that one transaction examines and removes: the transaction holds few locks, and holds them for
+ * milliseconds. Decision.
+ */
+export const PRUNED_AT_ONCE = 1_000
+/** Milliseconds between two checks by a runner whether a run of pruning is due. Decision. */
+export const PRUNE_LOOK_MS = 5_000
+/** Milliseconds between two reads of the oldest rows that are kept. Decision. */
+export const OLDEST_LOOK_MS = 60_000

@@ -1,15 +1,15 @@
 import Type, { type Static, type TSchema } from 'typebox'
-import {
-  ADMIN_FILE_TYPES_MAX,
-  ADMIN_FILES_COUNTED_MAX,
-  ADMIN_LISTED_MAX,
-  ADMIN_PAGE_DEFAULT,
-} from './admin-limits.ts'
 import { HasMore } from '../lists/pages.ts'
 import { VIDEO_ID_CHARS_MAX } from '../videos/video-limits.ts'
 import { VIDEO_STATUSES } from '../videos/video-jobs.ts'
 import { DELIVERY_STATES, WEBHOOK_REASONS } from '../webhooks/webhook-deliveries.ts'
 import { readableCount } from '../values/readable.ts'
+import {
+  ADMIN_FILE_TYPES_MAX,
+  ADMIN_FILES_COUNTED_MAX,
+  ADMIN_LISTED_MAX,
+  ADMIN_PAGE_DEFAULT,
+} from './admin-port-limits.ts'
 
 /** Rows of a page of an operator's list. Decision. */
 export const ADMIN_PAGE_MAX = 100

@@ -1,11 +1,5 @@
 import { instantOf } from '../values/instants.ts'
 import {
-  HISTORY_HOURS_KEPT,
-  HISTORY_MINUTES_KEPT,
-  HISTORY_POINTS_MAX,
-  HISTORY_SECONDS_KEPT,
-} from './history-limits.ts'
-import {
   HISTORY_DIMENSIONS,
   HISTORY_GRAINS,
   type GetHistoryQuery,
@@ -13,6 +7,12 @@ import {
   type HistoryGrain,
   type HistoryMetric,
 } from './history.ts'
+import {
+  HISTORY_HOURS_KEPT,
+  HISTORY_MINUTES_KEPT,
+  HISTORY_POINTS_MAX,
+  HISTORY_SECONDS_KEPT,
+} from './admin-port-limits.ts'
 
 /** Points of a line where the request names no grain. Decision. */
 export const HISTORY_POINTS_WANTED = 720

@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox'
 import { INSTANT_RULES } from '../values/instants.ts'
-import { HISTORY_LINES_MAX, HISTORY_POINTS_MAX, HISTORY_QUANTILE_S } from './history-limits.ts'
 import { readableCount } from '../values/readable.ts'
+import { HISTORY_LINES_MAX, HISTORY_POINTS_MAX, HISTORY_QUANTILE_S } from './admin-port-limits.ts'
 
 export const HISTORY_DIMENSIONS = ['operation', 'provider', 'model', 'key'] as const
 export type HistoryDimension = (typeof HISTORY_DIMENSIONS)[number]

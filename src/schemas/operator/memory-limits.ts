@@ -2,7 +2,7 @@ import { OPENED_BYTES_MAX, UPLOADS_BYTES_MAX } from '../files/file-limits.ts'
 import { BODIES_BYTES_MAX, MIB } from '../limits/limits.ts'
 import { UPSTREAM_ANSWERS_BYTES_MAX } from '../models/provider-limits.ts'
 import { VETTED_ANSWERS_BYTES_MAX } from '../egress/egress-limits.ts'
-import { SCIM_ANSWERS_BYTES_MAX } from '../scim/scim-resource-limits.ts'
+import { SCIM_ANSWERS_BYTES_MAX } from '../scim/scim-limits.ts'
 import { UNREAD_ANSWERS_BYTES_MAX } from '../limits/share-limits.ts'
 
 /**

@@ -2,10 +2,10 @@ import { CAP_MAX, CAPS_DEFAULT } from './caps.ts'
 import Type, { type Static } from 'typebox'
 import { DRAIN_MS, FRONTS_MAX, NODE_DRAIN_MS_MAX, WORKERS_MAX } from '../limits/limits.ts'
 import { RATE_LIMIT_RPM_MAX } from '../limits/rate-limits.ts'
-import { GENERATION_DAYS_DEFAULT } from '../inference/generation-limits.ts'
 import { REQUEST_DAYS_DEFAULT } from '../requests/request-limits.ts'
 import { STREAM_HOLD_MS_DEFAULT } from '../inference/stream-limits.ts'
 import { UPSTREAM_LONG_CALLS_DEFAULT } from '../models/provider-limits.ts'
+import { GENERATION_DAYS_DEFAULT } from '../inference/inference-limits.ts'
 
 /** Most milliseconds that SLUICE_STREAM_HOLD_MS allows. Decision. */
 export const STREAM_HOLD_MS_MAX = 600_000
@@ -237,4 +237,28 @@ function auto(expected: string, maximum: number) {
 
 function list(expected: string, pattern: string) {
   return Type.Array(Type.String({ pattern }), { default: [], expected })
+}
+
+/** Retention of ended objects; 0 = forever. Months are whole months, in addition to the current one. */
+export interface Kept {
+  readonly ledgerMonths: number
+  readonly auditMonths: number
+  readonly webhookDays: number
+  readonly deadLetterDays: number
+  readonly jobDays: number
+  readonly generationDays: number
+  /** Null: there is no request log. */
+  readonly requestDays: number | null
+}
+
+export function keptOf(settings: Settings): Kept {
+  return Object.freeze({
+    ledgerMonths: settings.SLUICE_LEDGER_KEPT_MONTHS,
+    auditMonths: settings.SLUICE_AUDIT_KEPT_MONTHS,
+    webhookDays: settings.SLUICE_WEBHOOKS_KEPT_DAYS,
+    deadLetterDays: settings.SLUICE_DEAD_LETTERS_KEPT_DAYS,
+    jobDays: settings.SLUICE_JOBS_KEPT_DAYS,
+    generationDays: settings.SLUICE_KEEP_GENERATIONS,
+    requestDays: settings.SLUICE_KEEP_REQUESTS === 'off' ? null : settings.SLUICE_KEEP_REQUESTS,
+  })
 }

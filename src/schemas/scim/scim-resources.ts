@@ -12,7 +12,7 @@ import {
   SCIM_RESULTS_DEFAULT,
   SCIM_RESULTS_MAX,
   SCIM_PATCH_OPERATIONS_MAX,
-} from './scim-resource-limits.ts'
+} from './scim-limits.ts'
 
 /*
  * Operations check the bodies by themselves: names of attributes have no case (RFC 7643 §2.1), and identity

@@ -8,7 +8,7 @@ import {
   SECRETS_OFFSET_MAX,
   SECRETS_PAGE_MAX,
 } from './vault-limits.ts'
-import { SECRET_NAME_PATTERN, SECRET_NAME_RULES } from './secret-names.ts'
+import { SECRET_NAME_PATTERN, SECRET_NAME_RULES } from './secret.ts'
 
 const nullable = <T extends TSchema>(shape: T) => Type.Union([shape, Type.Null()])
 

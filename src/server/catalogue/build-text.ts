@@ -1,7 +1,6 @@
 import { MAKER } from '../../schemas/models/openai-maker.ts'
 import { FIRST_OUTPUT_MS_DEFAULT, STALL_MS_DEFAULT } from '../../schemas/models/provider-limits.ts'
-import type { Protocol } from '../../schemas/models/protocols.ts'
-import type { LeaveKind, TextProtocol } from '../../schemas/models/text-models.ts'
+import type { Protocol, LeaveKind, TextProtocol } from '../../schemas/models/protocols.ts'
 import type { EndpointText, Provider, ProviderText } from '../ports/models/models.ts'
 import type { EndpointEntry, ModelEntry, ProviderEntry } from './format.ts'
 

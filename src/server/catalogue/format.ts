@@ -10,8 +10,7 @@ import {
 } from '../../schemas/models/models.ts'
 import { ACCOUNT_TIERS, PriceModifiers, TIER_CHARS_MAX } from '../../schemas/models/price-conditions.ts'
 import { QUANTIZATIONS } from '../../schemas/models/preferences.ts'
-import { PROTOCOLS } from '../../schemas/models/protocols.ts'
-import { LEAVE_KINDS, REASONING_FIELDS, TEXT_PROTOCOLS } from '../../schemas/models/text-models.ts'
+import { PROTOCOLS, LEAVE_KINDS, REASONING_FIELDS, TEXT_PROTOCOLS } from '../../schemas/models/protocols.ts'
 import { EndpointVideoEntry, ModelVideoEntry, ProviderVideoEntry } from './video-format.ts'
 
 /** Headers that the catalogue sets for a provider. Decision. */

@@ -1,7 +1,6 @@
 /** A workspace's own models as lists and reads show them, in addition to those of the catalogue. */
 import type { Pricing } from '../../schemas/models/models.ts'
-import type { OwnListing, OwnModel } from '../ports/models/own-models.ts'
-import type { ResolvedModel } from '../ports/models/models.ts'
+import type { ResolvedModel, OwnListing, OwnModel } from '../ports/models/models.ts'
 import { FREE, RenderedBodies, render, renderZdr, type BuiltModel } from './build.ts'
 import type { ModelEntry } from './format.ts'
 import { merged, select, selectable } from './select.ts'

@@ -3,8 +3,7 @@ import { KEY_GRACE_MS_MIN } from '../../schemas/keys/key-limits.ts'
 import { shown } from '../../schemas/nearest.ts'
 import { isProxyRange } from '../../schemas/values/proxies.ts'
 import { readPostgresUrl, wrongParameters } from '../../schemas/values/store-urls.ts'
-import { durationMs } from './duration.ts'
-import { isReadableFile } from './setting-text.ts'
+import { isReadableFile, durationMs } from './setting-text.ts'
 import type { Problem } from './texts.ts'
 
 /** Checks that need more than the form of one setting. */

@@ -1,7 +1,6 @@
 import { accessSync, constants } from 'node:fs'
 import Type, { type TSchema } from 'typebox'
 import { withOneHost } from '../../schemas/values/store-urls.ts'
-import { masked } from '../../schemas/values/masked.ts'
 
 /** The value of a text: the default if the text is absent; undefined without a default. */
 export function convert(schema: TSchema, given: string | undefined): unknown {
@@ -65,4 +64,33 @@ export function shown(schema: TSchema, given: string): string {
  */
 export function hidden(schema: TSchema, given: string): string {
   return 'mask' in schema && schema.mask === 'whole' ? `*** (${given.length} characters)` : masked(given)
+}
+
+const DATABASE_PATH = /^\/[A-Za-z0-9_-]+$/
+
+/**
+ * Shows only the scheme and the host of a URL, and the database of a Postgres URL: a user may be a token as
+ * well as a password, and so may a path. Shows only the length of any other text.
+ */
+export function masked(given: string): string {
+  const length = `*** (${given.length} characters)`
+  try {
+    const { protocol, username, password, host, pathname, search, hash } = new URL(given)
+    // An `@` after the host is that of a password with a raw / ? or #, whose beginning reads like the host.
+    if (host === '' || (pathname + search + hash).includes('@')) return length
+    const user = username + password === '' ? '' : '***@'
+    const isDatabase = protocol.startsWith('postgres') && DATABASE_PATH.test(pathname)
+    const rest = (isDatabase || pathname.length < 2 ? '' : '/***') + (search === '' ? '' : '?***')
+    return `${protocol}//${user}${host}${isDatabase ? pathname : ''}${rest}`
+  } catch {
+    return length
+  }
+}
+
+const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 }
+
+/** @param given a number and its unit, which the form of the setting guarantees */
+export function durationMs(given: string): number {
+  const unit = given.replace(/^[0-9]+/, '')
+  return Number.parseInt(given, 10) * (UNIT_MS[unit] ?? 1)
 }

@@ -1,4 +1,7 @@
+import { networkInterfaces } from 'node:os'
 import ipaddr from 'ipaddr.js'
+import { parseAllowEntry, type AllowEntry } from '../../schemas/egress/destinations.ts'
+import type { Destination } from '../ports/egress/egress.ts'
 
 /**
  * `never`: the operator's allow-list cannot admit the address. This covers the unspecified and the broadcast
@@ -33,4 +36,63 @@ export function standingOf(address: string): Standing {
 /** The canonical text of an address, for comparisons; null when the text is not an address. */
 export function canonical(address: string): string | null {
   return ipaddr.isValid(address) ? ipaddr.parse(address).toString() : null
+}
+
+/**
+ * Ports to which the gate never connects: the node's own on this machine, and those of the stores and of all
+ * admin ports on any address that is not public. The addresses of other nodes are unknown: their operators
+ * assign them, and networks translate them.
+ */
+export interface OwnPorts {
+  readonly node: readonly number[]
+  readonly stores: readonly number[]
+  /** Admin ports of the installation's nodes, including this node. */
+  readonly admin: () => ReadonlySet<number>
+}
+
+/**
+ * True for the node's own listeners, the installation's stores and its admin ports, which no entry of the
+ * allow-list opens: through them a caller would reach the admin port and the tables. The node's listening
+ * address does not matter: its port is its own on each address of the machine.
+ */
+export function isOurs(address: string, port: number, own: OwnPorts): boolean {
+  if (own.stores.includes(port) || own.admin().has(port)) return true
+  return own.node.includes(port) && isThisMachine(address)
+}
+
+/** Called only for connections to such a port, since interfaces come and go. */
+function isThisMachine(address: string): boolean {
+  if (address === '::1' || address.startsWith('127.')) return true
+  const interfaces = Object.values(networkInterfaces()).flatMap((list) => list ?? [])
+  return interfaces.some((one) => canonical(one.address.replace(/%.*$/, '')) === canonical(address))
+}
+
+interface Range {
+  readonly entry: AllowEntry
+  readonly first: ipaddr.IPv4 | ipaddr.IPv6
+}
+
+/** The parsed SLUICE_EGRESS_ALLOW: the addresses that are not public and that callers may reach, and how. Design §9. */
+export class AllowList {
+  readonly #ranges: readonly Range[]
+
+  /** @param texts entries that were checked at the start; invalid entries are skipped */
+  constructor(texts: readonly string[]) {
+    const entries = texts.map(parseAllowEntry).filter((entry) => typeof entry !== 'string')
+    this.#ranges = entries.map((entry) => ({ entry, first: ipaddr.parse(entry.address) }))
+  }
+
+  /**
+   * The scheme for an address that is not public; null when no entry admits the address. When several
+   * entries do, one with `http:` decides, except for callbacks, which never use plain HTTP.
+   */
+  schemeFor(address: string, port: number, purpose: Destination['purpose']): 'http' | 'https' | null {
+    const parsed = ipaddr.parse(address)
+    const admitting = this.#ranges.filter(
+      ({ entry, first }) =>
+        parsed.kind() === first.kind() && (entry.port ?? port) === port && parsed.match(first, entry.bits),
+    )
+    if (admitting.length === 0) return null
+    return purpose !== 'callback' && admitting.some(({ entry }) => entry.isPlain) ? 'http' : 'https'
+  }
 }

@@ -17,14 +17,13 @@ import type {
   EgressStream,
   EgressStreamRequest,
 } from '../ports/egress/egress.ts'
-import { AllowList } from './allow-list.ts'
 import { AnswerBudget } from './answer-budget.ts'
 import { leanConnectors, trustedConnector, trustedLongConnector, trustOf, type Connect } from './connect.ts'
 import { Lookups, resolveBySystem, type Resolve } from './lookups.ts'
-import type { OwnPorts } from './own-addresses.ts'
 import { VettedOrigins } from './vetted.ts'
 import { LongPlaces, PooledOrigin, plainly } from './origin.ts'
 import { fail, type Outcome } from '../../schemas/failures.ts'
+import { type OwnPorts, AllowList } from './addresses.ts'
 
 export interface EgressOptions {
   /** PEM roots of the operator, in addition to those of Node. */

@@ -1,10 +1,8 @@
 import { hostFormOf, isPortAllowed } from '../../schemas/egress/destinations.ts'
 import { ok, type Failure, type Outcome } from '../../schemas/failures.ts'
 import type { Destination } from '../ports/egress/egress.ts'
-import { canonical, standingOf } from './addresses.ts'
-import type { AllowList } from './allow-list.ts'
+import { canonical, standingOf, isOurs, type OwnPorts, type AllowList } from './addresses.ts'
 import type { Lookups } from './lookups.ts'
-import { isOurs, type OwnPorts } from './own-addresses.ts'
 
 /** The rule that refused a destination: `fields.rule` of `destination_refused`. */
 type DestinationRule = 'host' | 'port' | 'address'

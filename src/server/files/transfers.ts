@@ -17,10 +17,9 @@ import type { ByteReader, Content, Upload } from '../ports/byte-streams.ts'
 import type { Staging, StoredObject } from '../ports/files/storage.ts'
 import type { PathClaim } from '../ports/containers/container-rows.ts'
 import type { IntakeSession, IntakeVerdict } from '../ports/files/intake.ts'
-import type { TransferDeps } from './transfer-deps.ts'
-import { FileWriting, type Written } from './file-writing.ts'
 import { digestOf, receive, type Received, type Reservation } from './receive.ts'
 import { copy } from './copy.ts'
+import { type TransferDeps, FileWriting, type Written } from './object-writing.ts'
 
 export function createTransfers(deps: TransferDeps): Transfers {
   return {

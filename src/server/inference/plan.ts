@@ -17,7 +17,6 @@ import { isPlainPrompt, type AskedText, askedAt, type LearnedRates, type CallPri
 import { fail, ok, type Failure, type Outcome } from '../../schemas/failures.ts'
 import { isTextType } from '../../schemas/inference/counted-media.ts'
 import { inlineFormOf } from '../../schemas/inference/inline-files.ts'
-import { pointerOf } from '../../schemas/values/json-path.ts'
 import { isReached, keeps, mayReadOther, spokenBy } from '../upstream/inference/spoken.ts'
 import { textCostNano } from '../../schemas/money/costs.ts'
 import { ADMITTED_OUTPUT_TOKENS_MAX } from '../../schemas/limits/rate-limits.ts'
@@ -28,6 +27,7 @@ import type { MediaEgress } from '../upstream/inference/inline/call-media.ts'
 import type { OpenStreams } from './meter.ts'
 import type { WritingProtocol } from '../upstream/inference/protocol.ts'
 import { isPrivate } from '../upstream/cost-bound.ts'
+import { pointerOf } from '../../schemas/values/members.ts'
 
 /** Tokens of an answer of usual length, by which `sort: price` compares endpoints. Decision. */
 export const OUTPUT_TOKENS_USUAL = 512

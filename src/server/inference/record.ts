@@ -1,4 +1,3 @@
-import { GENERATION_ID_CHARS_MAX } from '../../schemas/inference/generation-limits.ts'
 import { generationMsOf } from '../../schemas/inference/generations.ts'
 import type { Failure } from '../../schemas/failures.ts'
 import { callerOf } from '../../schemas/values/callers.ts'
@@ -11,6 +10,7 @@ import type { FinalEvents, ReportedTiers, TokenUsage } from '../../dialects/part
 import type { TierMember } from '../../schemas/models/price-conditions.ts'
 import type { AnswerPorts, TextCaller } from '../ports/inference/inference.ts'
 import type { WholeAnswer } from '../upstream/inference/protocol.ts'
+import { GENERATION_ID_CHARS_MAX } from '../../schemas/inference/inference-limits.ts'
 
 /** The endpoint whose answer is passed on. */
 export interface AnsweredBy {

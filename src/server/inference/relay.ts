@@ -8,7 +8,6 @@ import {
   STREAM_MS_MAX,
   USAGE_MS_MAX,
 } from '../../schemas/inference/stream-limits.ts'
-import type { LeaveKind } from '../../schemas/models/text-models.ts'
 import { endedBy } from '../../schemas/values/call-ended.ts'
 import type { ByteReader } from '../ports/byte-streams.ts'
 import type { AnswerRoom } from '../ports/egress/egress.ts'
@@ -19,6 +18,7 @@ import type { WritingAttempt, InferenceSink } from '../upstream/inference/protoc
 import { areLarge, slicesOf } from '../upstream/inference/sliced-parts.ts'
 import type { WrittenPart, NativeRead, NativeStream, PartRead, PartStream } from '../../dialects/parts.ts'
 import { readOut } from '../upstream/inference/framing.ts'
+import type { LeaveKind } from '../../schemas/models/protocols.ts'
 
 /**
  * Bytes of events before the first output of a stream. They wait for it, so that an attempt that fails leaves

@@ -1,7 +1,7 @@
 import type { GiveBack, Settlement } from '../ports/money/journal.ts'
 import type { OpenTake, PaidFrom, TakeProgress } from '../ports/money/lending.ts'
-import type { TextTokens } from '../ports/money/text-tokens.ts'
 import { packed } from './packing.ts'
+import type { TextTokens } from '../ports/money/money.ts'
 
 /** Kinds of records: the first byte of their body. A number never changes its meaning. */
 export const KIND = {

@@ -1,9 +1,9 @@
 import { crc32 } from 'node:zlib'
 import type { GiveBack, Settlement } from '../ports/money/journal.ts'
 import type { OpenTake, PaidFrom, TakeProgress } from '../ports/money/lending.ts'
-import type { TextTokens } from '../ports/money/text-tokens.ts'
 import { Unpacker } from './packing.ts'
 import { FRAME_BYTES, KIND, LENGTH_MASK } from './record-buffer.ts'
+import type { TextTokens } from '../ports/money/money.ts'
 
 export type JournalRecord =
   | { readonly kind: 'take'; readonly id: number; readonly take: OpenTake }

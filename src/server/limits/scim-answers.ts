@@ -1,4 +1,4 @@
-import { SCIM_ANSWERS_BYTES_MAX } from '../../schemas/scim/scim-resource-limits.ts'
+import { SCIM_ANSWERS_BYTES_MAX } from '../../schemas/scim/scim-limits.ts'
 import type { ScimAnswers } from '../ports/scim/scim.ts'
 
 /**

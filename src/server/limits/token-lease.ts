@@ -9,9 +9,8 @@ import {
 } from '../../schemas/limits/rate-limits.ts'
 import { burstShare } from '../../schemas/values/rate-burst.ts'
 import type { Meters } from '../ports/observe.ts'
-import type { FrontCount, RateAuthority, RateGrant } from '../ports/rates.ts'
+import type { FrontCount, RateAuthority, RateGrant, LocalBalance } from '../ports/rates.ts'
 import { add, freeOf, levelOf, takeOne, waitFor, windowOf, type Window } from './gcra.ts'
-import type { LocalBalance } from '../ports/local-balance.ts'
 import { admittedOf, refusedOf, type Admitted, type LocalShare, type WindowState } from './admitted.ts'
 
 export interface LeaseDeps {

@@ -10,6 +10,8 @@ import type { Channel } from '../supervisor/fleet/channel.ts'
 import { holdLog } from '../supervisor/held-log.ts'
 import type { ChildPart } from '../supervisor/fleet/ipc.ts'
 import type { NodeGeneration } from '../supervisor/node-setup.ts'
+import { loadCatalogue, type LoadedCatalogue } from '../catalogue/load.ts'
+import { SHIPPED_CATALOGUE } from '../catalogue/shipped.ts'
 
 /** The child's own reading of the settings generation that the supervisor chose. */
 export function configOfPart(part: ChildPart): Config {
@@ -71,4 +73,11 @@ export function operatorKeysOf(
 ): OperatorKeys {
   const keys = Object.entries(providerKeys).map(([name, text]) => [name, new Secret(text)] as const)
   return operatorKeys(providers, new Map(keys))
+}
+
+/** The catalogue of a forked process; the supervisor has checked the same files, so that mistakes are thrown. */
+export function catalogueOf({ catalogFile }: Pick<Config, 'catalogFile'>): LoadedCatalogue['catalogue'] {
+  const loaded = loadCatalogue({ shippedFile: SHIPPED_CATALOGUE, extraFile: catalogFile })
+  if (!loaded.ok) throw new Error(`the catalogue has ${loaded.problems.length} errors`)
+  return loaded.catalogue
 }

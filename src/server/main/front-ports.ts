@@ -1,6 +1,5 @@
 import type { Pools } from '../../workers/thread-pools.ts'
 import { fail, ok } from '../../schemas/failures.ts'
-import { HISTORY_LINES_MAX } from '../../schemas/operator/history-limits.ts'
 import { HISTORY_HOUR_S } from '../../schemas/operator/history-range.ts'
 import type { LoadedCatalogue } from '../catalogue/load.ts'
 import type { Config } from '../config.ts'
@@ -39,7 +38,6 @@ import { listOwn } from '../catalogue/own-models.ts'
 import type { ShortJobs } from '../ports/short-jobs.ts'
 import type { SecretReleases } from '../ports/vault/vault.ts'
 import { openPrivateEndpoints } from '../store/endpoints/private-endpoints.ts'
-import { openSecretBindings } from '../store/vault/secret-bindings.ts'
 import { createPrivateModels } from '../upstream/endpoints/private-models.ts'
 import { createProber } from '../upstream/endpoints/prober.ts'
 import { bootId } from '../journal/boot-id.ts'
@@ -59,6 +57,8 @@ import { openDirectoryPorts } from './scim.ts'
 import { openVaultPorts } from './vault.ts'
 import { openVideoPorts } from './videos.ts'
 import { openWebhookPorts } from './webhooks.ts'
+import { HISTORY_LINES_MAX } from '../../schemas/operator/admin-port-limits.ts'
+import { openSecretBindings } from '../store/vault/secrets.ts'
 
 export interface FrontPortDeps {
   readonly part: StartedPart

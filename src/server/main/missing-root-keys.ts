@@ -1,5 +1,5 @@
 import type { Advice } from '../observe/load-advice.ts'
-import type { RootKeyUse } from '../ports/vault/rotation.ts'
+import type { RootKeyUse } from '../ports/vault/key-ring.ts'
 
 export interface KnownRootKeys {
   readonly here: readonly string[]

@@ -1,13 +1,11 @@
 import { setTimeout as after } from 'node:timers/promises'
 import { REQUEST_DAYS_DEFAULT } from '../../schemas/requests/request-limits.ts'
-import { OLDEST_LOOK_MS, PRUNE_LOOK_MS } from '../../schemas/operator/retention-limits.ts'
 import type { Config } from '../config.ts'
 import { ledgerMonths } from '../store/money/repair/retention.ts'
 import type { Log } from '../ports/observe.ts'
 import type { PruneStep, RetentionMeters } from '../ports/operator/retention.ts'
 import { repeat } from '../runner/repeat.ts'
 import { prune } from '../runner/retention.ts'
-import { generationDays } from '../store/inference/generation-days.ts'
 import type { Store } from '../store/base/open.ts'
 import {
   agedRows,
@@ -20,6 +18,8 @@ import {
 import { auditChains } from '../store/lifecycle/retention/audit-chains.ts'
 import { requestDays } from '../store/requests/request-days.ts'
 import { openRetentionLeases } from '../store/base/retention-lease.ts'
+import { OLDEST_LOOK_MS, PRUNE_LOOK_MS } from '../../schemas/operator/admin-port-limits.ts'
+import { generationDays } from '../store/inference/generations.ts'
 
 export interface RetentionDeps {
   readonly store: Store

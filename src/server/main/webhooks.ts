@@ -16,10 +16,10 @@ import { openWebhookSender } from '../runner/webhooks/sender.ts'
 import type { Store } from '../store/base/open.ts'
 import { newId } from '../store/base/ids.ts'
 import { openDeliveries } from '../store/webhooks/deliveries.ts'
-import { openEndedEvents } from '../store/webhooks/ended-events.ts'
 import { openWebhookSecretRows } from '../store/webhooks/secrets.ts'
 import { openWebhookTests } from '../store/webhooks/tests.ts'
 import { openWebhookSecrets } from '../vault/webhook-secrets.ts'
+import { openEndedEvents } from '../store/webhooks/outbox.ts'
 
 export interface WebhookDeps {
   readonly store: Store

@@ -4,11 +4,10 @@ import type { EpochFeed } from '../ports/keys/keys.ts'
 import type { JournalOwner, Lender } from '../ports/money/lending.ts'
 import type { Hold, HoldInput, MoneyReading, MoneyRefuser, Spend } from '../ports/money/money.ts'
 import type { Log } from '../ports/observe.ts'
-import type { FrontCount } from '../ports/rates.ts'
+import type { FrontCount, LocalBalance } from '../ports/rates.ts'
 import { JournalFlush } from './journal-flush.ts'
 import { Balances } from './balances.ts'
 import { moneyRefused } from '../../schemas/money/money-refusals.ts'
-import type { LocalBalance } from '../ports/local-balance.ts'
 import { Borrowing } from './borrowing.ts'
 import {
   balancesOf,

@@ -1,12 +1,12 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { BreakerReading } from '../ports/observe.ts'
 import type { MoneyReading } from '../ports/money/money.ts'
-import type { HeldVideoState } from '../ports/videos/video-engine.ts'
 import type { DeliveryCounts } from '../ports/webhooks/webhooks.ts'
 import type { Durations, Tally } from './durations.ts'
 import type { FrontReading } from './front-metrics.ts'
 import { delayOf, FRONT_RESOLUTION_MS } from './process-metrics.ts'
 import type { StreamsReading } from './stream-metrics.ts'
+import type { HeldVideoState } from '../ports/videos/video-work.ts'
 
 /** Milliseconds without a look after which the reader stops sampling the delay of the loop. Decision. */
 const LAPSE_MS = 5_000

@@ -3,10 +3,10 @@ import { usdOfNano } from '../../schemas/money/costs.ts'
 import type { MoneyReading } from '../ports/money/money.ts'
 import type { BreakerReading } from '../ports/observe.ts'
 import type { RetentionKind } from '../ports/operator/retention.ts'
-import type { HeldVideoState } from '../ports/videos/video-engine.ts'
 import type { DeliveryCounts } from '../ports/webhooks/webhooks.ts'
 import type { FrontLoadBetween, PoolReading } from './front-metrics.ts'
 import type { ReadTable } from './read-metrics.ts'
+import type { HeldVideoState } from '../ports/videos/video-work.ts'
 
 /** Readings that are taken when the metrics are read. */
 export interface Gauges {

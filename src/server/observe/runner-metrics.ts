@@ -1,11 +1,11 @@
 import type { Registry } from 'prom-client'
 import type { RetentionKind, RetentionMeters } from '../ports/operator/retention.ts'
-import type { VideoMeters } from '../ports/videos/video-engine.ts'
 import type { DeliveryCounts, WebhookMeters } from '../ports/webhooks/webhooks.ts'
 import type { LiveReader } from './live-reader.ts'
 import { countsOf, durationsOf, tallyOf } from './metric-table.ts'
 import { watchMetrics } from './read-metrics.ts'
 import { DELIVERIES, OLDEST_KEPT } from './read-table.ts'
+import type { VideoMeters } from '../ports/videos/video-work.ts'
 
 /** Outcomes in which the provider did not answer as it should. */
 const UNANSWERED: ReadonlySet<string> = new Set(['unsent', 'unknown', 'unavailable'])

@@ -11,11 +11,11 @@ import type { IdempotencyClaim } from '../ports/idempotency.ts'
 import type { KeyRecord } from '../ports/keys/keys.ts'
 import type { Ports } from '../ports/ports.ts'
 import type { ChangedBy } from '../ports/vault/vault.ts'
-import type { RelayedAnswer, RelayedRequest } from '../ports/egress/relay.ts'
 import { defaultsOf, type Defaults } from './defaults.ts'
 import type { TagName } from './tags.ts'
 import type { ModelReply } from '../ports/model-calls.ts'
 import type { TextCaller } from '../ports/inference/inference.ts'
+import type { RelayedAnswer, RelayedRequest } from '../ports/egress/egress.ts'
 
 /** Headers that an operation may declare as inputs, in lower case. */
 export type HeaderName =

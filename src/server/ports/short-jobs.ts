@@ -7,12 +7,12 @@ import type { SavedPreset } from '../../dialects/presets/text-preset.ts'
 import type { Translation, TranslationJob } from '../../dialects/translate.ts'
 import type { OtherMember } from '../../schemas/other-members.ts'
 import type { Dialect } from '../../schemas/inference/text-request.ts'
-import type { TextProtocol } from '../../schemas/models/text-models.ts'
 import type { KeptPlaces } from '../../schemas/kept-body.ts'
 import type { SecretFacts, VaultPlace } from './vault/secret-rows.ts'
 import type { FinishReason, Reframed, JoinedAnswer, NativeHead, WholeAsked } from '../../dialects/parts.ts'
 import type { BareReasoning, ForeignParts } from '../../dialects/prompt/signatures.ts'
 import type { RefusalsJob } from '../../dialects/refusals.ts'
+import type { TextProtocol } from '../../schemas/models/protocols.ts'
 
 /**
  * On the event loop the checked value is complete; a thread returns the known members and the bytes of the

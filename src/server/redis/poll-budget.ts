@@ -1,5 +1,5 @@
 import type { RateAuthority } from '../ports/rates.ts'
-import type { PollBudget, PollGrant } from '../ports/videos/video-engine.ts'
+import type { PollBudget, PollGrant } from '../ports/videos/video-work.ts'
 
 /** Milliseconds whose polls of a provider may come at once, at least one poll. Decision. */
 export const VIDEO_POLL_BURST_MS = 100

@@ -13,9 +13,16 @@ import type {
   StoredObject,
 } from '../ports/files/storage.ts'
 import { CAN_WALK, isNotThere, nameIn, openFileIn, openFolder } from './container-paths.ts'
-import { isWorkspaceId, partsOf } from './container-ref.ts'
-import { removeFolder } from './container-removal.ts'
-import { filesBelow, pageAfter, WalkEnded, WalkTooLong, wholeWalk, type Walk } from './container-walk.ts'
+import { isWorkspaceId, partsOf } from './stored-ids.ts'
+import {
+  filesBelow,
+  pageAfter,
+  WalkEnded,
+  WalkTooLong,
+  wholeWalk,
+  type Walk,
+  removeFolder,
+} from './container-tree.ts'
 import { storedFile } from './stored-file.ts'
 import { codeOf, errorOf, reachDisk } from './disk-failure.ts'
 import { sync, syncOpen } from './sync.ts'

@@ -16,8 +16,8 @@ import { openDiskContainers } from './disk-containers.ts'
 import { codeOf, diskFailure, reachDisk } from './disk-failure.ts'
 import { StagingFolder } from './staging.ts'
 import { factsOf, storedFile } from './stored-file.ts'
-import { isObjectId, objectIdOf } from './object-id.ts'
 import { sync } from './sync.ts'
+import { isObjectId, objectIdOf } from './stored-ids.ts'
 
 /**
  * Storage in one folder of this machine, or of a file system that nodes share: `objects`, `staging`,

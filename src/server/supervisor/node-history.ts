@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { HistoryData, HistoryEventKind } from '../../schemas/operator/history.ts'
 import { HISTORY_HOUR_S, type HistoryInput } from '../../schemas/operator/history-range.ts'
-import { HISTORY_MINUTES_KEPT } from '../../schemas/operator/history-limits.ts'
 import type { FrontFigures } from '../observe/history/figure-reader.ts'
 import { History, HISTORY_BYTES } from '../observe/history/history.ts'
 import { packed, unpacked, type SavedHistory } from '../observe/history/saved-history.ts'
@@ -9,6 +8,7 @@ import { SERIES_LAYOUT } from '../observe/history/series.ts'
 import type { HistoryHour } from '../ports/operator/history.ts'
 import type { ChildHistory } from './fleet/child.ts'
 import type { ReloadRecord } from './reload-record.ts'
+import { HISTORY_MINUTES_KEPT } from '../../schemas/operator/admin-port-limits.ts'
 
 export interface NodeHistoryOptions {
   readonly version: string

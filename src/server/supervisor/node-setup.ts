@@ -2,11 +2,11 @@ import type { Config } from '../config.ts'
 import type { Texts } from '../config/texts.ts'
 import type { Installation, PlaceMark, SharedPlaces } from '../ports/installation.ts'
 import type { FirstKeys } from '../ports/keys/keys.ts'
-import type { RootKeyUse } from '../ports/vault/rotation.ts'
 import type { Advice } from '../observe/load-advice.ts'
 import type { DataDirectory } from './data-directory/data-directory.ts'
 import type { HeldLog } from './held-log.ts'
 import type { ChildPart } from './fleet/ipc.ts'
+import type { RootKeyUse } from '../ports/vault/key-ring.ts'
 
 /** One reading of all inputs that configure a node. */
 export interface NodeGeneration {

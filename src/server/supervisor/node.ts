@@ -1,4 +1,3 @@
-import { HISTORY_ROLL_UP_MS } from '../../schemas/operator/history-limits.ts'
 import { API_PREFIX } from '../../schemas/api-prefix.ts'
 import { commandName } from '../config.ts'
 import {
@@ -43,6 +42,7 @@ import { SILENCE_LOOK_MS } from './fleet/silence.ts'
 import { StartRefused } from './start-refused.ts'
 import { VERSION } from './version.ts'
 import { every } from '../structures/ticks.ts'
+import { HISTORY_ROLL_UP_MS } from '../../schemas/operator/admin-port-limits.ts'
 
 /** Milliseconds beyond the drain's deadline after which a child is killed. */
 const DRAIN_SLACK_MS = 3_000

@@ -1,7 +1,6 @@
 import type { Caller } from '../../schemas/values/callers.ts'
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
-import { isSecretName } from '../../schemas/vault/secret-names.ts'
-import { Secret } from '../../schemas/vault/secret.ts'
+import { Secret, isSecretName } from '../../schemas/vault/secret.ts'
 import type { AuditTrail } from '../ports/audit/audit.ts'
 import type { Log } from '../ports/observe.ts'
 import type { EffectiveRow, SecretRows } from '../ports/vault/secret-rows.ts'

@@ -1,8 +1,8 @@
 import { ok, type Outcome } from '../../schemas/failures.ts'
-import type { RewrappedKey, RootRotationRows, WrappedKey, WrappedKeyTable } from '../ports/vault/rotation.ts'
 import type { ChangedBy } from '../ports/vault/vault.ts'
 import type { RootKeys } from './root-keys.ts'
 import { unwrapKey, wrapKey } from './wrap.ts'
+import type { RewrappedKey, RootRotationRows, WrappedKey, WrappedKeyTable } from '../ports/vault/key-ring.ts'
 
 /** Keys that one transaction rewraps. Decision. */
 const BATCH_KEYS = 250

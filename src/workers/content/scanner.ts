@@ -1,7 +1,7 @@
 import { walker } from './byte-feed.ts'
 import { nameNarrowEncoding, nameWideEncoding } from './text/encodings.ts'
 import { flac } from './media/flac.ts'
-import { gif } from './media/gif.ts'
+import { gif } from './media/pictures.ts'
 import { jpeg } from './media/jpeg.ts'
 import { mp3 } from './media/mp3.ts'
 import { ogg } from './media/ogg.ts'

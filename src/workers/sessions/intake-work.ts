@@ -1,4 +1,3 @@
-import { ACCEPTED_CONTENT } from '../../schemas/files/accepted-content.ts'
 import { createHash } from 'node:crypto'
 import { closeSync, openSync, writevSync } from 'node:fs'
 import { CONTENT_SLICE_BYTES_MAX, createContentScanner, type ContentScanner } from '../content/scanner.ts'
@@ -6,6 +5,7 @@ import type { RefusedContent } from '../content/verdict.ts'
 import { detach, wholeBuffers } from '../detach.ts'
 import { createSealer, type Sealer } from '../seal/sealer.ts'
 import type { IntakeJob, SealJob, ThreadSession, ToThread, SessionOutput } from './protocol.ts'
+import { ACCEPTED_CONTENT } from '../../schemas/files/mime-types.ts'
 
 /** The type of a file without an accepted type, or without a check. */
 const UNTYPED = 'application/octet-stream'

@@ -1,4 +1,4 @@
-import { MessageChannel, receiveMessageOnPort, type MessagePort } from 'node:worker_threads'
+import { MessageChannel, receiveMessageOnPort, type MessagePort, type Worker } from 'node:worker_threads'
 import { Piscina } from 'piscina'
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
 import {
@@ -11,7 +11,6 @@ import { Places } from './places.ts'
 import { RestingThreads } from '../resting-threads.ts'
 import { threadHeap } from '../thread-heap.ts'
 import type { FromThread, SessionJob, ToThread } from './protocol.ts'
-import { ThreadClock } from './thread-clock.ts'
 
 /** MiB of JavaScript objects of a thread: a scanner has well under 1 MiB. Decision. */
 const SESSION_THREAD_HEAP_MIB = 512
@@ -360,4 +359,24 @@ function leastBusy<T extends { readonly currentUsage: number }>(threads: readonl
 
 function isLast({ kind }: FromThread): boolean {
   return kind === 'verdict' || kind === 'opened' || kind === 'failed' || kind === 'system'
+}
+
+/** The busy time of threads, ended threads included. */
+class ThreadClock {
+  readonly #busyMs = new Map<number, number>()
+  #endedMs = 0
+
+  /** @param threads that live now; call it often, so that little of an ending thread's time is lost */
+  busyS(threads: readonly Worker[]): number {
+    const living = new Set(threads.map((thread) => thread.threadId))
+    for (const [id, busyMs] of this.#busyMs) {
+      if (living.has(id)) continue
+      this.#endedMs += busyMs
+      this.#busyMs.delete(id)
+    }
+    for (const thread of threads)
+      this.#busyMs.set(thread.threadId, thread.performance.eventLoopUtilization().active)
+    const livingMs = [...this.#busyMs.values()].reduce((sum, busyMs) => sum + busyMs, 0)
+    return (this.#endedMs + livingMs) / 1000
+  }
 }

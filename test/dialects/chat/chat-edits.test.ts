@@ -1,11 +1,11 @@
 import t from 'tap'
 import { reasoningEdits, strictEdits } from '../../../src/dialects/chat/native-request.ts'
 import { providerBody } from '../../../src/schemas/inference/provider-body.ts'
-import { KEPT_MARKS_MAX } from '../../../src/schemas/limits/json-limits.ts'
 import { ChatTexts, writtenMembers } from '../../support/inference/chat-texts.ts'
 import { FOREIGN, INSIDE, OURS, without } from '../../support/inference/cut-members.ts'
 import { keptChat } from '../../support/inference/kept-chat.ts'
 import { ownEdits } from '../../../src/server/upstream/inference/native-wire.ts'
+import { KEPT_MARKS_MAX } from '../../../src/schemas/limits/limits.ts'
 
 const OWN = ownEdits({ upstreamModel: 'up' })
 const CASES = 10_000

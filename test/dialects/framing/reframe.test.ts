@@ -2,7 +2,6 @@
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { DIALECTS, type Dialect } from '../../../src/schemas/inference/text-request.ts'
-import type { TextProtocol } from '../../../src/schemas/models/text-models.ts'
 import { reframe } from '../../../src/dialects/reframe.ts'
 import { nativeAnswer, NATIVE_DIALECTS } from '../../../src/dialects/native-answer.ts'
 import { joinedParts, partsOf } from '../../support/inference/cut-parts.ts'
@@ -17,6 +16,7 @@ import { orNull, present } from '../../support/must.ts'
 import type { WrittenPart } from '../../../src/dialects/parts.ts'
 import { frameOf } from '../../../src/dialects/native-events.ts'
 import { PART_PROTOCOLS } from '../../../src/dialects/translate.ts'
+import type { TextProtocol } from '../../../src/schemas/models/protocols.ts'
 
 const RUNS = { numRuns: 100 }
 const SHOWN = { whole: '{"prompt_tokens":1}', added: null }

@@ -3,8 +3,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { writeGemini, writeGeminiCount } from '../../../src/dialects/gemini/write-request.ts'
 import type { AssistantPart, Prompt, Turn } from '../../../src/dialects/prompt/prompt.ts'
-import { geminiPaths } from '../../../src/dialects/gemini/calls.ts'
-import { GeminiPartStream, geminiWhole } from '../../../src/dialects/gemini/parts.ts'
+import { GeminiPartStream, geminiWhole, geminiPaths } from '../../../src/dialects/gemini/parts.ts'
 import {
   geminiBody,
   geminiEvents,

@@ -1,6 +1,5 @@
 import t from 'tap'
-import { geminiCount } from '../../../src/dialects/gemini/calls.ts'
-import { GeminiPartStream, geminiUsageOf } from '../../../src/dialects/gemini/parts.ts'
+import { GeminiPartStream, geminiUsageOf, geminiCount } from '../../../src/dialects/gemini/parts.ts'
 import { bodyOf } from '../../support/inference/fake-stream.ts'
 import { failuresOfEvents } from '../../../src/server/upstream/provider-failure.ts'
 

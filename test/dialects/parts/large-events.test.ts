@@ -2,7 +2,6 @@
 import t from 'tap'
 import { fail, ok } from '../../../src/schemas/failures.ts'
 import { TRANSLATED_INLINE_BYTES_MAX } from '../../../src/schemas/inference/inference-limits.ts'
-import type { TextProtocol } from '../../../src/schemas/models/text-models.ts'
 import { EVENT_VALUES_MAX, largeEvent } from '../../../src/dialects/large-event.ts'
 import type { ReadLarge } from '../../../src/dialects/part-events.ts'
 import { joinedParts } from '../../support/inference/cut-parts.ts'
@@ -10,6 +9,7 @@ import { FAILURE_OF } from '../../support/inference/provider-chunks.ts'
 import { orNull } from '../../support/must.ts'
 import type { WrittenPart, PartRead, PartStream } from '../../../src/dialects/parts.ts'
 import { PART_PROTOCOLS } from '../../../src/dialects/translate.ts'
+import type { TextProtocol } from '../../../src/schemas/models/protocols.ts'
 
 const SIGNATURE = 'x'
 /** What the thread gives, without the thread. */

@@ -1,11 +1,11 @@
 /** Integers that a parser would round, in the arguments of calls. */
 import t from 'tap'
-import type { TextProtocol } from '../../../src/schemas/models/text-models.ts'
 import { partsOf } from '../../support/inference/cut-parts.ts'
 import { FAILURE_OF } from '../../support/inference/provider-chunks.ts'
 import { wholeOfParts } from '../../support/inference/written-answers.ts'
 import { orNull } from '../../support/must.ts'
 import { PART_PROTOCOLS } from '../../../src/dialects/translate.ts'
+import type { TextProtocol } from '../../../src/schemas/models/protocols.ts'
 
 const JSON_TEXT = '{"id":9007199254740993}'
 const WHOLE: Readonly<Record<TextProtocol, string>> = {

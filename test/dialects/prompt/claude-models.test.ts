@@ -1,5 +1,5 @@
 import t from 'tap'
-import { claudeModel } from '../../../src/schemas/models/claude-models.ts'
+import { claudeModel } from '../../../src/schemas/models/openai-maker.ts'
 
 t.test('the abilities of a model follow from its version, wherever the name has it', (t) => {
   const reported = (name: string): string => {

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { fieldRows } from '../../../src/dialects/table/field-rows.ts'
 import { DIALECTS, type Dialect } from '../../../src/schemas/inference/text-request.ts'
-import { TEXT_PROTOCOLS, type TextProtocol } from '../../../src/schemas/models/text-models.ts'
+import { TEXT_PROTOCOLS, type TextProtocol } from '../../../src/schemas/models/protocols.ts'
 
 /** The class of a field at endpoints of a protocol. */
 function classOf(dialect: Dialect, field: string, protocol: TextProtocol, isStrict: boolean) {

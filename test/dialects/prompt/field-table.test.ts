@@ -9,8 +9,8 @@ import {
 } from '../../../src/dialects/table/field-table.ts'
 import { STRICT_CUT } from '../../../src/schemas/inference/strict-members.ts'
 import { DIALECTS } from '../../../src/schemas/inference/text-request.ts'
-import { TEXT_PROTOCOLS } from '../../../src/schemas/models/text-models.ts'
 import { read, translated } from '../../support/inference/bodies/translated.ts'
+import { TEXT_PROTOCOLS } from '../../../src/schemas/models/protocols.ts'
 
 const LAX = { isStrict: false } as const
 

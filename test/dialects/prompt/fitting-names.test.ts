@@ -1,7 +1,7 @@
 import t from 'tap'
 import { translateRequest } from '../../../src/dialects/translate.ts'
-import { TEXT_PROTOCOLS } from '../../../src/schemas/models/text-models.ts'
 import { LAX } from '../../support/inference/bodies/translated.ts'
+import { TEXT_PROTOCOLS } from '../../../src/schemas/models/protocols.ts'
 
 const LONG = `mcp__${'server_'.repeat(9)}__look`
 const NAMES = [LONG, 'fs.read', 'fs:read', '2nd', '-', 'ä', 'fs_read', 'plain']

@@ -1,8 +1,8 @@
 /** Tools whose input is a text, and tools of namespaces, at protocols that have functions alone. D6. */
 import t from 'tap'
 import { translateRequest } from '../../../src/dialects/translate.ts'
-import { TEXT_PROTOCOLS } from '../../../src/schemas/models/text-models.ts'
 import { LAX, read, translated } from '../../support/inference/bodies/translated.ts'
+import { TEXT_PROTOCOLS } from '../../../src/schemas/models/protocols.ts'
 
 const PATCH = '*** Begin Patch\n"\\é'
 const GRAMMAR = 'start: "x"'

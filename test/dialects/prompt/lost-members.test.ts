@@ -2,8 +2,8 @@ import t from 'tap'
 import { lostIssues, nativeIssue } from '../../../src/dialects/table/lost-members.ts'
 import { PROMPT_WRITERS } from '../../../src/dialects/writers.ts'
 import type { Dialect } from '../../../src/schemas/inference/text-request.ts'
-import type { TextProtocol } from '../../../src/schemas/models/text-models.ts'
 import { LAX, read } from '../../support/inference/bodies/translated.ts'
+import type { TextProtocol } from '../../../src/schemas/models/protocols.ts'
 
 /** `path takers` of each member that an endpoint would leave out. */
 function lost(dialect: Dialect, protocol: TextProtocol, more: object, isStrict = false): readonly string[] {

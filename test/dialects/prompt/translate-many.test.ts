@@ -1,8 +1,8 @@
 import t from 'tap'
 import { DIALECTS } from '../../../src/schemas/inference/text-request.ts'
-import { TEXT_PROTOCOLS } from '../../../src/schemas/models/text-models.ts'
 import { bodiesOfMany, resultsOfMany } from '../../support/inference/bodies/many-parts.ts'
 import { translated } from '../../support/inference/bodies/translated.ts'
+import { TEXT_PROTOCOLS } from '../../../src/schemas/models/protocols.ts'
 
 /** `prove forms-round-trip` has eight times as many. */
 const MANY = 25_000

@@ -1,11 +1,11 @@
 import t from 'tap'
 import { translateRequest } from '../../../src/dialects/translate.ts'
 import { INFERENCE_DEPTH_MAX } from '../../../src/schemas/inference/inference-limits.ts'
-import { JSON_VALUES_MAX } from '../../../src/schemas/limits/json-limits.ts'
 import { DIALECTS } from '../../../src/schemas/inference/text-request.ts'
-import { TEXT_PROTOCOLS } from '../../../src/schemas/models/text-models.ts'
 import { LAX } from '../../support/inference/bodies/translated.ts'
 import { refusalsOf } from '../../../src/dialects/refusals.ts'
+import { TEXT_PROTOCOLS } from '../../../src/schemas/models/protocols.ts'
+import { JSON_VALUES_MAX } from '../../../src/schemas/limits/limits.ts'
 
 const bytesOf = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value))
 

@@ -2,8 +2,8 @@
 import t from 'tap'
 import { translateRequest } from '../../../src/dialects/translate.ts'
 import type { Dialect } from '../../../src/schemas/inference/text-request.ts'
-import { TEXT_PROTOCOLS, type TextProtocol } from '../../../src/schemas/models/text-models.ts'
 import { LAX } from '../../support/inference/bodies/translated.ts'
+import { TEXT_PROTOCOLS, type TextProtocol } from '../../../src/schemas/models/protocols.ts'
 
 type Members = Readonly<Record<string, unknown>>
 

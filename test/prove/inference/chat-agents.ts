@@ -2,7 +2,6 @@
 import { deepStrictEqual as same, match, ok } from 'node:assert/strict'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { TEXT_PROTOCOLS, type TextProtocol } from '../../../src/schemas/models/text-models.ts'
 import { bodyOf } from '../../support/inference/fake-chat.ts'
 import {
   startFakeProvider,
@@ -24,6 +23,7 @@ import { loadSession, SESSION_NAMES } from './agents/recorded-session.ts'
 import { replay, SessionModel } from './agents/replay.ts'
 import { checkNoFaults } from './no-faults.ts'
 import { IMAGE } from './scenarios/scenarios.ts'
+import { TEXT_PROTOCOLS, type TextProtocol } from '../../../src/schemas/models/protocols.ts'
 
 const ROUNDS = { full: 10, short: 1 }
 /** Of each recorded session at each form of providers. */

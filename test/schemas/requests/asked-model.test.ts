@@ -1,5 +1,5 @@
 import t from 'tap'
-import { ASKED_MODEL_CHARS_MAX, isKeptModelName } from '../../../src/schemas/requests/asked-model.ts'
+import { ASKED_MODEL_CHARS_MAX, isKeptModelName } from '../../../src/server/operations/name-hints.ts'
 
 const KNOWN = ['openai/text-embedding-3-small', 'Acme/one']
 const NEAR = ['acme/one']

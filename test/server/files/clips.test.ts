@@ -10,7 +10,6 @@ import type { StoredClip } from '../../../src/server/ports/videos/video-work.ts'
 import { openDataKeys } from '../../../src/server/store/vault/data-keys.ts'
 import { VIDEO_CLIP_ROOM_BYTES, createVideoClips } from '../../../src/server/files/clips.ts'
 import { openFile } from '../../../src/server/files/transfers.ts'
-import type { TransferDeps } from '../../../src/server/files/transfer-deps.ts'
 import { openKeyRing } from '../../../src/server/vault/key-ring.ts'
 import { openRootKeys } from '../../../src/server/vault/root-keys.ts'
 import { box, CLIP } from '../../support/videos/boxes.ts'
@@ -18,6 +17,7 @@ import { openFileStand } from '../../support/files/files.ts'
 import { must } from '../../support/must.ts'
 import { openSessions } from '../../support/files/sessions.ts'
 import { drain, leftOpen, openDisk } from '../../support/files/storage.ts'
+import type { TransferDeps } from '../../../src/server/files/object-writing.ts'
 
 const SIGNAL = new AbortController().signal
 

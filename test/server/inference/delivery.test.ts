@@ -2,12 +2,12 @@
 import { mock } from 'node:test'
 import t from 'tap'
 import { ChatEvents } from '../../../src/dialects/chat/answer.ts'
-import type { EventStream } from '../../../src/server/ports/event-stream.ts'
 import type { TextCallInput } from '../../../src/server/inference/text-call.ts'
 import { FREE_PAYMENT } from '../../support/money/free-spend.ts'
 import { NO_PLAN } from '../../support/inference/chat-front.ts'
 import { Delivery } from '../../../src/server/inference/record.ts'
 import { StreamedText } from '../../../src/server/inference/replies.ts'
+import type { EventStream } from '../../../src/server/ports/inference/inference.ts'
 
 t.test('the first output has an instant, and every wait for the caller is counted', async (t) => {
   let now = 5

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { SCIM_ANSWERS_BYTES_MAX } from '../../../src/schemas/scim/scim-resource-limits.ts'
+import { SCIM_ANSWERS_BYTES_MAX } from '../../../src/schemas/scim/scim-limits.ts'
 import { openScimAnswers } from '../../../src/server/limits/scim-answers.ts'
 import { GROUPS } from '../../../src/server/operations/scim/groups.ts'
 import { resourceOperations } from '../../../src/server/operations/scim/resource-operations.ts'

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { SCIM_RESULTS_MAX } from '../../../src/schemas/scim/scim-resource-limits.ts'
+import { SCIM_RESULTS_MAX } from '../../../src/schemas/scim/scim-limits.ts'
 import type { Ports } from '../../../src/server/ports/ports.ts'
 import { OPERATIONS } from '../../../src/server/operations/index.ts'
 import { openFront, SCIM_KEY } from '../../support/front.ts'

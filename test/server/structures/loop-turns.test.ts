@@ -1,6 +1,5 @@
 import t from 'tap'
-import { LoopTurns } from '../../../src/server/structures/loop-turns.ts'
-import { ECHO_TURN_BATCHES_MAX } from '../../../src/server/upstream/inference/echo.ts'
+import { ECHO_TURN_BATCHES_MAX, LoopTurns } from '../../../src/server/upstream/inference/echo.ts'
 
 const turn = (): Promise<void> => new Promise(setImmediate)
 

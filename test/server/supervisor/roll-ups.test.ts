@@ -1,7 +1,7 @@
 import t from 'tap'
-import { HISTORY_MINUTES_KEPT, HISTORY_ROLL_UP_MS } from '../../../src/schemas/operator/history-limits.ts'
 import type { HistoryHour } from '../../../src/server/ports/operator/history.ts'
 import { RollUps } from '../../../src/server/supervisor/node-history.ts'
+import { HISTORY_MINUTES_KEPT, HISTORY_ROLL_UP_MS } from '../../../src/schemas/operator/admin-port-limits.ts'
 
 /** A whole hour of the year 2027. */
 const HOUR_S = 1_800_000_000

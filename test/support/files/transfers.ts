@@ -13,7 +13,6 @@ import { openContainerSizes } from '../../../src/server/store/containers/contain
 import { openDataKeys } from '../../../src/server/store/vault/data-keys.ts'
 import { openFileSweep } from '../../../src/server/store/files/file-sweep.ts'
 import type { FilesOptions } from '../../../src/server/store/files/files.ts'
-import type { TransferDeps } from '../../../src/server/files/transfer-deps.ts'
 import { createTransfers } from '../../../src/server/files/transfers.ts'
 import { openKeyRing } from '../../../src/server/vault/key-ring.ts'
 import { openRootKeys } from '../../../src/server/vault/root-keys.ts'
@@ -23,6 +22,7 @@ import { openFront, operation, type TestFront } from '../front.ts'
 import { must } from '../must.ts'
 import { openSessions } from './sessions.ts'
 import { openDisk } from './storage.ts'
+import type { TransferDeps } from '../../../src/server/files/object-writing.ts'
 
 export interface TransferStand extends FileStand {
   readonly storage: Storage

@@ -1,6 +1,6 @@
 /** Facts of the forms of callers and of providers. */
 import { DIALECTS, type Dialect } from '../../../src/schemas/inference/text-request.ts'
-import { TEXT_PROTOCOLS, type TextProtocol } from '../../../src/schemas/models/text-models.ts'
+import { TEXT_PROTOCOLS, type TextProtocol } from '../../../src/schemas/models/protocols.ts'
 
 /** Path of the operation of each dialect, below `/api/v1`. */
 export const DIALECT_PATHS: Readonly<Record<Dialect, string>> = {

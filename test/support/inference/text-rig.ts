@@ -1,6 +1,5 @@
 /** A front over a provider that speaks one protocol and refuses what its model refuses, for all callers. */
 import type { Dialect } from '../../../src/schemas/inference/text-request.ts'
-import type { TextProtocol } from '../../../src/schemas/models/text-models.ts'
 import { AUTHORIZATION } from '../front.ts'
 import { keptSpend } from '../money/free-spend.ts'
 import type { Teardown } from '../teardown.ts'
@@ -11,6 +10,7 @@ import type { FakeAnswer } from './fake-provider.ts'
 import { answersResponses, strictResponses } from './fake-responses.ts'
 import { DIALECT_PATHS, MAKERS } from './forms-facts.ts'
 import { strictGemini } from './gemini/fake-gemini.ts'
+import type { TextProtocol } from '../../../src/schemas/models/protocols.ts'
 
 /** What the user says. */
 export const SENT_TEXT = 'Hello there'

@@ -4,18 +4,18 @@
  */
 import { randomBytes } from 'node:crypto'
 import { Secret } from '../../../src/schemas/vault/secret.ts'
-import type { DataRotationRows, RootRotationRows } from '../../../src/server/ports/vault/rotation.ts'
 import { openDataRotation } from '../../../src/server/store/vault/data-rotation.ts'
 import type { Store } from '../../../src/server/store/base/open.ts'
 import { openRootRotation } from '../../../src/server/store/vault/root-rotation.ts'
 import { openSecretRows } from '../../../src/server/store/vault/secrets.ts'
-import { rotateData, type DataRotation } from '../../../src/server/vault/rotate-data.ts'
+import { rotateData, type DataRotation } from '../../../src/server/vault/rotation.ts'
 import { rotateRoot, type RootRotation } from '../../../src/server/vault/rotate-root.ts'
 import { openRootKeys, type RootKeys } from '../../../src/server/vault/root-keys.ts'
 import { VaultKeys } from '../../../src/server/vault/vault-keys.ts'
 import { resealSecret } from '../../../src/workers/seal-secrets.ts'
 import { CLI } from '../audit/audit.ts'
 import { must } from '../must.ts'
+import type { DataRotationRows, RootRotationRows } from '../../../src/server/ports/vault/key-ring.ts'
 
 /** A new root key before those that there are; `alone` is the new one without them. */
 export function withNewRoot(old: RootKeys): { readonly both: RootKeys; readonly alone: RootKeys } {

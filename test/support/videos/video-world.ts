@@ -1,7 +1,6 @@
 import { ok, type Outcome } from '../../../src/schemas/failures.ts'
 import type { ByteReader } from '../../../src/server/ports/byte-streams.ts'
 import type { ProviderVideo } from '../../../src/server/ports/models/models.ts'
-import type { PollBudget, VideoMeters } from '../../../src/server/ports/videos/video-engine.ts'
 import type {
   LookedUp,
   Polled,
@@ -10,7 +9,12 @@ import type {
   VideoOrder,
   VideoProvider,
 } from '../../../src/server/ports/videos/video-providers.ts'
-import type { ClipInput, StoredClip } from '../../../src/server/ports/videos/video-work.ts'
+import type {
+  ClipInput,
+  StoredClip,
+  PollBudget,
+  VideoMeters,
+} from '../../../src/server/ports/videos/video-work.ts'
 import type { VideoView, VideoWake } from '../../../src/server/ports/videos/videos.ts'
 import { openVideoEngine, type VideoEngine } from '../../../src/server/runner/videos/engine.ts'
 import { fakeClock, type FakeClock } from '../fake-clock.ts'

@@ -11,9 +11,9 @@ import {
 import { SEGMENT_BYTES } from '../../../src/workers/seal/format.ts'
 import { OPENED_PIECES_MAX, OpenedRoom } from '../../../src/workers/sessions/unsealing.ts'
 import { Places } from '../../../src/workers/sessions/places.ts'
-import { TimeSlices } from '../../../src/workers/sessions/time-slices.ts'
 import { must } from '../../support/must.ts'
 import { openSessions, pushAll, text } from '../../support/files/sessions.ts'
+import { TimeSlices } from '../../../src/workers/sessions/thread.ts'
 
 /** Starting and ending threads is slow on a machine that does ten other things. */
 t.setTimeout(600_000)

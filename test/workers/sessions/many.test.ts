@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 import t from 'tap'
-import { ACCEPTED_CONTENT } from '../../../src/schemas/files/accepted-content.ts'
 import { chunks } from '../../support/wire/chunks.ts'
 import { CORPUS } from '../../support/corpus/corpus.ts'
 import { must, present } from '../../support/must.ts'
 import { until } from '../../support/nodes/node.ts'
 import { openFiles, openSealed, openSessions, pushAll, reopened, text } from '../../support/files/sessions.ts'
+import { ACCEPTED_CONTENT } from '../../../src/schemas/files/mime-types.ts'
 
 /** Starting and ending threads is slow on a machine that does ten other things. */
 t.setTimeout(600_000)

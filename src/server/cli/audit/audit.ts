@@ -1,7 +1,6 @@
 import type { Command } from 'commander'
-import { auditEventText } from '../../operations/audit/audit-answers.ts'
 import { ListAuditQuery } from '../../../schemas/audit/audit.ts'
-import { auditQueryOf } from '../../operations/audit/list-audit.ts'
+import { auditQueryOf, auditEventText } from '../../operations/audit/list-audit.ts'
 import type { AuditRow } from '../../ports/audit/audit.ts'
 import { readAudit, verifyAudit } from '../../store/audit/audit-log.ts'
 import { findAudit } from '../../store/audit/audit-search.ts'

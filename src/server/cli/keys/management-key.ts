@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import { Secret } from '../../../schemas/vault/secret.ts'
 import { secretGiven } from '../../config.ts'
 import { FIRST_KEYS_FILE } from '../../supervisor/data-directory/first-keys.ts'
-import { readText } from '../parts/text-file.ts'
 import { CliFailure } from '../parts/verb.ts'
 
 /**
@@ -67,5 +66,15 @@ function memberOf(text: string, member: string): string | null {
     return typeof key === 'string' ? key : null
   } catch {
     return null
+  }
+}
+
+/** The text of a file that an option names. Throws CliFailure. */
+export function readText(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (cause) {
+    const code = cause instanceof Error && 'code' in cause ? ` (${String(cause.code)})` : ''
+    throw new CliFailure(`${file} cannot be read${code}`, { cause })
   }
 }

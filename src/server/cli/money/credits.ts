@@ -1,6 +1,5 @@
 import { Argument, InvalidArgumentError, type Command } from 'commander'
 import { CREDIT_NOTE_CHARS_MAX } from '../../../schemas/money/money-limits.ts'
-import { creditTotals } from '../../operations/money/credit-answers.ts'
 import type { CreditEntry, CreditState } from '../../ports/money/credits.ts'
 import { listCredits, openCredits } from '../../store/money/credits.ts'
 import { need, withDatabase } from '../parts/database.ts'
@@ -8,6 +7,7 @@ import { inOrganization, organizationOf, type PlaceOptions } from '../parts/plac
 import { usdAmountOf } from './budgets.ts'
 import { addVerb, print, printList, table } from '../parts/verb.ts'
 import { usdOfNano, usdText } from '../../../schemas/money/costs.ts'
+import { creditTotals } from '../../operations/money/get-credits.ts'
 
 /** `credits add|show|list`. */
 export function addTo(program: Command): void {

@@ -1,13 +1,13 @@
 import { Option, type Command } from 'commander'
 import { faultOfDays } from '../../../schemas/money/activity.ts'
 import { ACTIVITY_DAYS_MAX } from '../../../schemas/money/money-limits.ts'
-import { activitySums } from '../../operations/money/activity-answers.ts'
 import type { ActivitySums } from '../../ports/money/activity.ts'
 import { ACTIVITY_GROUPS, sumActivity, type ActivityGroup } from '../../store/money/activity.ts'
 import { need, withDatabase, type DatabaseHandle } from '../parts/database.ts'
 import { inOrganization, organizationOf, workspaceOf, type PlaceOptions } from '../parts/places.ts'
 import { addVerb, dayOf, print, table } from '../parts/verb.ts'
 import { usdText } from '../../../schemas/money/costs.ts'
+import { activitySums } from '../../operations/money/list-activity.ts'
 
 interface Options extends PlaceOptions {
   readonly from?: string

@@ -1,8 +1,7 @@
 import type { Command } from 'commander'
 import { examine } from './doctor/examine.ts'
 import type { Finding } from './doctor/finding.ts'
-import { inTone, type Tone } from '../parts/colour.ts'
-import { escapeControls } from '../parts/terminal-text.ts'
+import { escapeControls, inTone, type Tone } from '../parts/terminal-text.ts'
 import { addVerb, loadGeneration, pasteable, print } from '../parts/verb.ts'
 
 interface Options {

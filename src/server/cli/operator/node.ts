@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
 import { readReload, untilReloaded, type ReloadRecord } from '../../supervisor/reload-record.ts'
 import { catalogueName, loadModels, noteDifference } from '../parts/load-models.ts'
-import { runningNode } from '../parts/running-node.ts'
 import { addVerb, CliFailure, loadGeneration, print, tell } from '../parts/verb.ts'
+import { runningNode } from '../parts/node-api.ts'
 
 /** `serve`, `migrate`, `reload`. */
 export function addTo(program: Command, outcome: { code: number | null }): void {

@@ -2,8 +2,8 @@ import type { Command } from 'commander'
 import { runtimeOf } from '../../supervisor/data-directory/data-directory.ts'
 import { leaveScaleRequest, untilScaled } from '../../supervisor/fleet/scale-requests.ts'
 import type { Counts, ScaleEnd } from '../../supervisor/fleet/scaling.ts'
-import { runningNode } from '../parts/running-node.ts'
 import { addVerb, CliFailure, countOf, loadGeneration, print } from '../parts/verb.ts'
+import { runningNode } from '../parts/node-api.ts'
 
 interface Options {
   readonly fronts?: number

@@ -1,7 +1,7 @@
 import { Command, Help, type Option } from 'commander'
 import { nearest } from '../../../schemas/nearest.ts'
 import { commandName, hasColour } from '../../config.ts'
-import { inTone } from './colour.ts'
+import { inTone } from './terminal-text.ts'
 
 /** Colors and the verb `help`; to be called before verbs are added, which inherit the colors. */
 export function configureHelp(program: Command): void {

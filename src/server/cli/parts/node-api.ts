@@ -4,7 +4,7 @@ import { Compile } from 'typebox/compile'
 import { API_PREFIX } from '../../../schemas/api-prefix.ts'
 import { FAILURES } from '../../../schemas/failures.ts'
 import type { Secret } from '../../../schemas/vault/secret.ts'
-import { runtimeOf } from '../../supervisor/data-directory/data-directory.ts'
+import { runtimeOf, runningSupervisor, type Holder } from '../../supervisor/data-directory/data-directory.ts'
 import { connectionReason, messageIn, parsedJson } from '../../supervisor/admin-port/answer-text.ts'
 import { callHttp, type HttpCallAnswer } from '../../supervisor/admin-port/http-call.ts'
 import { CliFailure } from './verb.ts'
@@ -110,4 +110,15 @@ function originOf(text: string): URL {
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:'))
     throw new InvalidArgumentError('Expected an address such as https://ai.acme.example.')
   return url
+}
+
+/**
+ * The node that runs on a data directory, for a verb that sends it a signal: the signal would end another
+ * command that holds the directory, such as a restore. Throws CliFailure where no node runs.
+ */
+export function runningNode(dataDir: string): Holder {
+  const running = runningSupervisor(dataDir)
+  if (running?.isVerb === false) return running
+  const why = running === null ? '' : `: another command uses the data directory (pid ${running.pid})`
+  throw new CliFailure(`no running node uses ${dataDir}${why}`)
 }

@@ -13,10 +13,10 @@ import {
 } from '../../supervisor/data-directory/data-directory.ts'
 import { startEmbeddedPostgres } from '../../supervisor/postgres/embedded-postgres.ts'
 import { hasCluster } from '../../supervisor/postgres/postgres-cluster.ts'
-import { EmbeddedPostgresError } from '../../supervisor/postgres/postgres-error.ts'
 import { codeOf, reasonOf } from './reasons.ts'
 import { stderrLog } from './stderr-log.ts'
 import { CliFailure, loadGeneration } from './verb.ts'
+import { EmbeddedPostgresError } from '../../supervisor/postgres/postgres-binaries.ts'
 
 /** Seconds for a connection of a verb, longer than those of a node: nothing tries again for it. Decision. */
 export const VERB_CONNECT_S_MAX = 10

@@ -12,7 +12,7 @@ import { secretGiven } from '../../config.ts'
 import { connectionReason, parsedJson } from '../../supervisor/admin-port/answer-text.ts'
 import { callHttp } from '../../supervisor/admin-port/http-call.ts'
 import { keysOf } from '../keys/keys.ts'
-import { managementKey } from '../keys/management-key.ts'
+import { managementKey, readText } from '../keys/management-key.ts'
 import { need, withDatabase } from '../parts/database.ts'
 import {
   addNodeOptions,
@@ -23,7 +23,6 @@ import {
   nodeOrigin,
 } from '../parts/node-api.ts'
 import { workspaceOf } from '../parts/places.ts'
-import { readText } from '../parts/text-file.ts'
 import { optionsOf } from '../parts/shape-options.ts'
 import { addVerb, CliFailure, countOf, loadGeneration, print, tell } from '../parts/verb.ts'
 import { shownSecrets } from './shown-secrets.ts'

@@ -1,6 +1,5 @@
 import type { Command } from 'commander'
 import { CapsBody } from '../../../schemas/operator/caps.ts'
-import { capsAnswer } from '../../operations/operator/caps-answers.ts'
 import { openCaps } from '../../store/base/caps.ts'
 import {
   createOrganization,
@@ -11,6 +10,7 @@ import {
 import { nameOf, need, withDatabase } from '../parts/database.ts'
 import { optionsOf } from '../parts/shape-options.ts'
 import { addVerb, print, printList, table, type Printing } from '../parts/verb.ts'
+import { capsAnswer } from '../../operations/operator/get-caps.ts'
 
 const CAPS = optionsOf(
   CapsBody,

@@ -21,8 +21,7 @@ import { startPage } from './pages/start.tsx'
 import { keyPage } from './pages/subjects/key-page.tsx'
 import { modelPage } from './pages/subjects/model-page.tsx'
 import { providerPage } from './pages/subjects/provider-page.tsx'
-import { workspacePage } from './pages/subjects/workspace-page.tsx'
-import { workspacesPage } from './pages/subjects/workspaces-page.tsx'
+import { workspacePage, workspacesPage } from './pages/subjects/workspace-page.tsx'
 import { webhooksPage } from './pages/webhooks.tsx'
 
 /** Whose key for commands is another one. */

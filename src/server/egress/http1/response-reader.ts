@@ -1,5 +1,4 @@
 import type { ResponseHead } from '../handler.ts'
-import { HeldHead } from './held-head.ts'
 import { headerLine, INVALID, listOf, MORE, statusLine, ChunkSize, ResponseFields } from './response-head.ts'
 
 /** Informational responses that are dropped before a provider's response; more are no HTTP. Decision. */
@@ -268,3 +267,36 @@ export class ResponseReader implements ResponseHead {
 }
 
 const NOTHING = Buffer.alloc(0)
+
+/** Bytes that are taken at once, so that a head in single bytes is not copied for each of them. */
+const STEP_BYTES = 1024
+
+/** The lines of a head, or of trailers, that come in several reads. */
+class HeldHead {
+  readonly bytesMax: number
+  memory: Buffer = NOTHING
+  bytes = 0
+
+  constructor(bytesMax: number) {
+    this.bytesMax = bytesMax
+  }
+
+  /** Adds what still fits. @returns false when there was more */
+  add(bytes: Buffer, from: number, to: number): boolean {
+    const end = Math.min(to, from + this.bytesMax - this.bytes)
+    const heldBytes = this.bytes + end - from
+    if (heldBytes > this.memory.length) {
+      const larger = Buffer.allocUnsafeSlow(Math.max(STEP_BYTES, 2 * heldBytes))
+      this.memory.copy(larger, 0, 0, this.bytes)
+      this.memory = larger
+    }
+    bytes.copy(this.memory, this.bytes, from, end)
+    this.bytes = heldBytes
+    return end === to
+  }
+
+  drop(): void {
+    this.memory = NOTHING
+    this.bytes = 0
+  }
+}

@@ -6,7 +6,6 @@ import { expiryIssue } from '../../../schemas/files/file-expiry.ts'
 import { purposeIssue } from '../../../schemas/files/files.ts'
 import { filenameIssue } from '../../../schemas/files/filenames.ts'
 import type { Upload, UploadSink } from '../../ports/byte-streams.ts'
-import type { BodySink, BodySource } from './body-sink.ts'
 import { FileScan } from './file-scan.ts'
 import { KIB } from '../../../schemas/limits/limits.ts'
 
@@ -323,4 +322,21 @@ class FormTrail {
 
 function malformed(detail: string): Failure {
   return { name: 'form_malformed', detail }
+}
+
+/** Receives the bytes of a streamed body. */
+export interface BodySink {
+  /** @param bytes lent for the call only @returns false: no more until `goOn` */
+  take(bytes: Uint8Array): boolean
+  end(): void
+  fail(failure: Failure): void
+}
+
+export interface BodySource {
+  /** Starts the flow; once. */
+  flow(sink: BodySink): void
+  /** Resumes after `take` has returned false. */
+  goOn(): void
+  /** The reader wants nothing more. */
+  quit(): void
 }

@@ -5,8 +5,7 @@ import type { Upload, UploadSink } from '../../ports/byte-streams.ts'
 import { encodingRefusal, partialRefusal, type RequestHead } from '../call/head.ts'
 import type { Timer, Timers } from '../timers.ts'
 import { type BodySocket, type BodyTaker, ChunkSizes } from './body.ts'
-import type { BodySink, BodySource } from './body-sink.ts'
-import { boundaryOf, FormUpload } from './multipart.ts'
+import { boundaryOf, FormUpload, type BodySink, type BodySource } from './multipart.ts'
 
 /** Bytes a second of a streamed body, at least, in each BODY_PACE_MS of reading. Decision. */
 export const BODY_BYTES_PER_S_MIN = KIB

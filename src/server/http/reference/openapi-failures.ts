@@ -2,10 +2,10 @@ import { FAILURES, statusOf, type FailureName } from '../../../schemas/failures.
 import { SCIM_CONTENT_TYPE } from '../../../schemas/scim/scim-errors.ts'
 import { isRateLimited, type AnyOperation } from '../../operations/define.ts'
 import { listedBy, statusLine } from '../reply/reply.ts'
-import { gatesOf } from './openapi-gates.ts'
 import { ANTHROPIC_HEADERS, LIMIT_HEADERS } from './openapi-headers.ts'
 import { reference, type Json } from './openapi-json.ts'
 import { isRepeatable } from './openapi-parameters.ts'
+import { scopesText } from '../../../schemas/keys/permissions.ts'
 
 const UNAUTHORIZED: number = FAILURES.credentials_missing.status[0]
 const RATE_LIMITED: number = FAILURES.rate_limited.status[0]
@@ -123,4 +123,33 @@ function errorContent({ area, tellsAccount, tellsParam, isAnthropic }: AnyOperat
       ),
     },
   }
+}
+
+interface Gate {
+  readonly failure: FailureName
+  /** Empty: the text on the kind of the key says it. */
+  readonly text: string
+}
+
+/** The conditions on a workspace and on the hostname, in addition to the kind of the key. */
+export function gatesOf({ access }: AnyOperation): readonly Gate[] {
+  const gates: Gate[] = []
+  const { keyScopes = [] } = access
+  if (keyScopes.length > 0)
+    gates.push({
+      failure: 'scope_missing',
+      text: access.keys.some((kind) => kind === 'inference' || kind === 'intern')
+        ? `An inference or intern key with \`scopes\` needs the scope ${scopesText(keyScopes)}.`
+        : '',
+    })
+  if (access.isOfProgramme === true)
+    gates.push({
+      failure: 'programme_closed',
+      text: 'The workspace must have interns enabled (`programme`).',
+    })
+  if (access.refusesRegional === true)
+    gates.push({ failure: 'regional_refused', text: 'The operation is not available on regional hostnames.' })
+  if (access.writesVault === true)
+    gates.push({ failure: 'vault_writes_disabled', text: 'Vault writes must be enabled for the workspace.' })
+  return gates
 }

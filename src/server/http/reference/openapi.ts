@@ -7,7 +7,6 @@ import { isClosed } from '../../../schemas/other-members.ts'
 import { SCIM_CONTENT_TYPE, ScimError } from '../../../schemas/scim/scim-errors.ts'
 import { fieldRows } from '../../../dialects/table/field-rows.ts'
 import { DIALECTS, type Dialect } from '../../../schemas/inference/text-request.ts'
-import { TEXT_PROTOCOLS, type TextProtocol } from '../../../schemas/models/text-models.ts'
 import {
   FILE_EXPIRES_S_MAX,
   FILE_EXPIRES_S_MIN,
@@ -21,8 +20,7 @@ import { TAGS, type TagText } from '../../operations/tags.ts'
 import { METHODS_OF_ANY } from '../call/route-table.ts'
 import { statusLine } from '../reply/reply.ts'
 import { exampleAnswers, withExample, type ExampleAnswers } from './answers.ts'
-import { failuresOf } from './openapi-failures.ts'
-import { gatesOf } from './openapi-gates.ts'
+import { failuresOf, gatesOf } from './openapi-failures.ts'
 import {
   ANTHROPIC_HEADERS,
   COMMON_HEADERS,
@@ -37,6 +35,7 @@ import { described } from './members/described.ts'
 import type { Place } from './members/texts.ts'
 import { exampleOf, type Json, reference } from './openapi-json.ts'
 import { isRepeatable, parametersOf } from './openapi-parameters.ts'
+import { TEXT_PROTOCOLS, type TextProtocol } from '../../../schemas/models/protocols.ts'
 
 /** Version of the interface, not of the product. §9. */
 const INTERFACE_VERSION = '1.0.0'

@@ -1,3 +1,4 @@
+import { STATUS_CODES } from 'node:http'
 import { existsSync, readdirSync } from 'node:fs'
 import { basename } from 'node:path'
 import {
@@ -6,13 +7,29 @@ import {
   GUIDES_PATH,
   OPENAPI_PATH,
   REFERENCE_PATH,
+  ERRORS_PATH,
 } from '../../../schemas/api-prefix.ts'
-import { fail, ok, type FailureName, type Outcome } from '../../../schemas/failures.ts'
+import {
+  fail,
+  ok,
+  type FailureName,
+  type Outcome,
+  FAILURES,
+  REASONS,
+  textOf,
+  type FailureRow,
+} from '../../../schemas/failures.ts'
 import { Asset, type Page } from './asset.ts'
-import { errorPages } from './error-pages.ts'
-import { HEALTH, READ_POLICY, REFERENCE_POLICY } from './docs-page.ts'
 import type { RequestHead } from '../call/head.ts'
 import type { AnyOperation } from '../../operations/define.ts'
+import { HEALTH, READ_POLICY, REFERENCE_POLICY, inline, WRITTEN_ORIGIN } from './pages/html.ts'
+import { FAILURE_CAUSES } from '../../../schemas/failure-causes.ts'
+import { FAILURE_SAMPLES, type SampleCall } from '../../../schemas/failure-samples.ts'
+import { remedyOf } from '../../../schemas/remedies.ts'
+import { replyOfFailure } from '../reply/reply.ts'
+import { failureNamesOf } from './openapi-failures.ts'
+import { blockOf } from './pages/highlight.ts'
+import { shellOf } from './pages/shell.ts'
 
 const ROOT = '/'
 /** Lists the addresses of all pages, for a browser and for a caller by hand. */
@@ -120,4 +137,145 @@ function pagesOf(
         ]
       : [[`${at}/${own}`, page]]
   })
+}
+
+const NAMES = Object.keys(FAILURES) as FailureName[]
+/** Never reaches the wire. */
+const NEVER_SENT: FailureName = 'client_gone'
+const SHOWN = NAMES.filter((name) => name !== NEVER_SENT)
+/** Operations that a page lists; a failure of more is one of any call. Decision. */
+const OPERATIONS_LISTED_MAX = 16
+
+/** A page that is written when it is first read: most are never asked for. */
+interface ErrorPage {
+  readonly path: string
+  readonly html: () => string
+}
+
+/**
+ * A page for each error type, and their list, made from the catalogue of failures and from the operations
+ * that may answer with them.
+ */
+function errorPages(operations: readonly AnyOperation[]): readonly ErrorPage[] {
+  const byName = new Map<FailureName, AnyOperation[]>(SHOWN.map((name) => [name, []]))
+  for (const operation of operations)
+    for (const name of failureNamesOf(operation)) byName.get(name)?.push(operation)
+  return [
+    { path: ERRORS_PATH, html: listOfAll },
+    ...SHOWN.map((name) => ({
+      path: `${ERRORS_PATH}/${name}`,
+      html: () => pageOf(name, byName.get(name) ?? []),
+    })),
+  ]
+}
+
+function listOfAll(): string {
+  const list = SHOWN.map(
+    (name) =>
+      `<li><a href="${ERRORS_PATH}/${name}"><code>${name}</code></a>: ${inline(messageOf(name))}</li>`,
+  )
+  return shellOf({
+    title: 'Error types',
+    body:
+      '<h1>Error types</h1>\n<p>Each error answer has one of these as <code>error.metadata.error_type</code>. ' +
+      `<a href="${GUIDES_PATH}/errors">Errors</a> explains how a program handles them.</p>\n<ul>\n${list.join('\n')}\n</ul>\n`,
+  })
+}
+
+const RETRY: Readonly<Record<FailureRow['retry'], string>> = {
+  no: 'No: repeating the call cannot help.',
+  after_change: 'Only after a change: the unchanged call would be refused again.',
+  backoff:
+    'Yes, with increasing delays; if the answer has <code>Retry-After</code>, wait at least that long.',
+}
+
+const SIDE: Readonly<Record<FailureRow['fault'], string>> = {
+  caller: 'the call, its key or a setting of the organization',
+  ours: 'the node, its stores or a provider',
+}
+
+function pageOf(name: FailureName, operations: readonly AnyOperation[]): string {
+  const row: FailureRow = FAILURES[name]
+  const statuses = row.status.map((status) =>
+    `${status} ${STATUS_CODES[status] ?? REASONS[status] ?? ''}`.trim(),
+  )
+  const facts = [
+    ['Status', `${statuses.join(' or ')}${statuses.length > 1 ? ', depending on the operation' : ''}`],
+    ['Caused by', SIDE[row.fault]],
+    ['Retry', RETRY[row.retry]],
+  ]
+  const table = facts
+    .map(([title, text]) => `<tr><th scope="row">${title}</th><td>${text}</td></tr>`)
+    .join('\n')
+  return shellOf({
+    title: name,
+    body: [
+      `<h1><code>${name}</code></h1>\n<p>${inline(messageOf(name))}</p>\n`,
+      `<div class="table" tabindex="0">\n<table>\n${table}\n</table>\n</div>\n`,
+      part('Cause', `<p>${inline(FAILURE_CAUSES[name])}</p>\n`),
+      part('Fix', `<p>${inline(remedyOf(name))}</p>\n`),
+      part('Example answer', blockOf(exampleOf(name, operations), 'json')),
+      commandOf(FAILURE_SAMPLES[name]?.calls),
+      placesOf(operations),
+    ].join(''),
+  })
+}
+
+/** Without an anchor: the search finds a page, not its parts, which all pages have. */
+function part(title: string, html: string): string {
+  return `<h2>${title}</h2>\n${html}`
+}
+
+const EXAMPLE_ID = 'q5vX0cPz3mJ8sT2yLw7K'
+
+/** The body of an answer, by the code that writes each answer. */
+function exampleOf(name: FailureName, operations: readonly AnyOperation[]): string {
+  const facts = {
+    ...{ requestId: EXAMPLE_ID, startedAt: 0, notes: {}, limitHeaders: null, remarks: [], corsHeaders: [] },
+    ...{ isScim: isOfScim(operations), isAnthropic: false, head: { ownOrigin: WRITTEN_ORIGIN } },
+  }
+  const { body } = replyOfFailure({ name, ...FAILURE_SAMPLES[name]?.failure }, null, facts)
+  return JSON.stringify(JSON.parse(String(body)), null, 2)
+}
+
+/** Whether only a directory gets the failure, whose errors have the form of RFC 7644. */
+function isOfScim(operations: readonly AnyOperation[]): boolean {
+  return operations.length > 0 && operations.every(({ area }) => area === 'scim')
+}
+
+function commandOf(calls: readonly SampleCall[] | undefined): string {
+  if (calls === undefined) return ''
+  return part('Command that reproduces the error', blockOf(calls.map(curlOf).join('\n'), 'sh'))
+}
+
+/** A call as a command for a shell. */
+export function curlOf({ method, path, key, body, options = [] }: SampleCall): string {
+  const text = typeof body === 'object' ? JSON.stringify(body) : body
+  const isTyped = options.some((option) => /content-type/i.test(option))
+  const parts = [
+    `curl -s${method === 'GET' || (method === 'POST' && body !== undefined) ? '' : ` -X ${method}`}`,
+    `'${WRITTEN_ORIGIN}${path}'`,
+    ...(key === null ? [] : [`-H "Authorization: Bearer $${key}"`]),
+    ...(text === undefined || isTyped ? [] : ["-H 'Content-Type: application/json'"]),
+    ...options,
+    ...(text === undefined ? [] : [`-d '${text}'`]),
+  ]
+  return parts.join(' ')
+}
+
+/** The operations that may answer so, with links to the reference. */
+function placesOf(operations: readonly AnyOperation[]): string {
+  if (operations.length === 0) return ''
+  if (operations.length > OPERATIONS_LISTED_MAX)
+    return part('Operations', `<p>${operations.length} operations may answer with it.</p>\n`)
+  const items = operations.map(
+    ({ id, tag, summary }) => `<li><a href="${REFERENCE_PATH}/${tag}#${id}">${inline(summary)}</a></li>`,
+  )
+  return part('Operations', `<ul>\n${items.join('\n')}\n</ul>\n`)
+}
+
+/** The message of a failure, with the values of its example in its places. */
+function messageOf(name: FailureName): string {
+  const fields = FAILURE_SAMPLES[name]?.failure?.fields
+  return textOf({ name, ...(fields !== undefined && { fields }) })
 }

@@ -4,13 +4,12 @@ import {
   STREAM_SILENCE_MS,
   STREAM_WAITING_BYTES_MAX,
 } from '../../../schemas/inference/stream-limits.ts'
-import type { EventStream } from '../../ports/event-stream.ts'
 import type { Timer } from '../timers.ts'
-import { endChunks, endHead } from './last-chunk.ts'
 import { ReaderDeadline } from './reader-deadline.ts'
-import type { ReplyWriter, Writing } from './writing.ts'
+import { type ReplyWriter, type Writing, endChunks, endHead } from './writing.ts'
 import type { Reply } from './reply-body.ts'
 import { append, headersOf, statusLine, type ReplyFacts } from './reply.ts'
+import type { EventStream } from '../../ports/inference/inference.ts'
 
 export interface EventWriterOptions extends Writing {
   /** Bytes for a source that is silent. */

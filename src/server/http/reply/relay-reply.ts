@@ -1,11 +1,11 @@
 import { isUtf8 } from 'node:buffer'
 import { ok } from '../../../schemas/failures.ts'
-import type { RelayedAnswer, RelayedRequest } from '../../ports/egress/relay.ts'
 import type { RequestHead } from '../call/head.ts'
 import type { Reply } from './reply-body.ts'
 import { statusLine, type ReplyFacts } from './reply.ts'
 import type { UploadBody } from '../body/upload.ts'
 import { RawUpload } from '../body/upload.ts'
+import type { RelayedAnswer, RelayedRequest } from '../../ports/egress/egress.ts'
 
 const NO_CONTENT = 204
 const NOT_MODIFIED = 304

@@ -1,9 +1,8 @@
 import { fail, type Failure, type Outcome } from '../../../schemas/failures.ts'
-import { endChunks, endHead } from './last-chunk.ts'
 import { ReaderDeadline } from './reader-deadline.ts'
 import type { RelayedBody } from './reply-body.ts'
 import type { Timer } from '../timers.ts'
-import type { ReplyWriter, Writing } from './writing.ts'
+import { type ReplyWriter, type Writing, endChunks, endHead } from './writing.ts'
 
 export interface RelayWriterOptions extends Writing {
   readonly body: RelayedBody

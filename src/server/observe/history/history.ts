@@ -1,12 +1,4 @@
 import {
-  HISTORY_EVENTS_MAX,
-  HISTORY_KEYS_MAX,
-  HISTORY_MODELS_MAX,
-  HISTORY_OPERATIONS_MAX,
-  HISTORY_PROVIDERS_MAX,
-  HISTORY_QUANTILE_S,
-} from '../../../schemas/operator/history-limits.ts'
-import {
   HISTORY_DIMENSIONS,
   type HistoryData,
   type HistoryDimension,
@@ -19,6 +11,14 @@ import { COLUMN, COLUMNS, COLUMNS_OF, type Counts, type NamedColumns, OTHER_NAME
 import { largest, linesOf, pointsOf, statusTables, unitOf, type NamedCells } from './lines.ts'
 import type { SavedHistory } from './saved-history.ts'
 import { Series, SERIES_BYTES } from './series.ts'
+import {
+  HISTORY_EVENTS_MAX,
+  HISTORY_KEYS_MAX,
+  HISTORY_MODELS_MAX,
+  HISTORY_OPERATIONS_MAX,
+  HISTORY_PROVIDERS_MAX,
+  HISTORY_QUANTILE_S,
+} from '../../../schemas/operator/admin-port-limits.ts'
 
 /** Names without lines of their own that are watched, for each name with one. Decision. */
 export const HISTORY_CANDIDATES = 4

@@ -5,11 +5,11 @@ import {
   type HistoryMetric,
   type HistoryQuantile,
 } from '../../../schemas/operator/history.ts'
-import { HISTORY_LINES_MAX } from '../../../schemas/operator/history-limits.ts'
 import type { HistoryInput } from '../../../schemas/operator/history-range.ts'
 import { bump, COLUMN, COLUMNS_OF } from './columns.ts'
 import { CALL_BUCKETS, FIRST_OUTPUT_BUCKETS, quantileMs, rounded } from '../durations.ts'
 import { usdOfNano } from '../../../schemas/money/costs.ts'
+import { HISTORY_LINES_MAX } from '../../../schemas/operator/admin-port-limits.ts'
 
 const MINUTE_S = 60
 const SHARE_OF: Readonly<Record<HistoryQuantile, number>> = { p50: 0.5, p90: 0.9, p99: 0.99 }

@@ -1,10 +1,10 @@
+import { CALL_BUCKETS, FIRST_OUTPUT_BUCKETS } from '../durations.ts'
+import { COLUMN, COLUMNS, DURATIONS_AT } from './columns.ts'
 import {
   HISTORY_MINUTES_KEPT,
   HISTORY_QUANTILE_S,
   HISTORY_SECONDS_KEPT,
-} from '../../../schemas/operator/history-limits.ts'
-import { CALL_BUCKETS, FIRST_OUTPUT_BUCKETS } from '../durations.ts'
-import { COLUMN, COLUMNS, DURATIONS_AT } from './columns.ts'
+} from '../../../schemas/operator/admin-port-limits.ts'
 
 const MINUTE_S = 60
 /** Times that are kept beyond a range, whose first point may begin before it. */

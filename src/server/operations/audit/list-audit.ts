@@ -1,9 +1,8 @@
 import { AuditAnswer, faultsOfInstants, ListAuditQuery } from '../../../schemas/audit/audit.ts'
 import { fail, ok } from '../../../schemas/failures.ts'
 import { AUDIT_PAGE_DEFAULT } from '../../../schemas/audit/audit-limits.ts'
-import type { AuditPage, AuditQuery } from '../../ports/audit/audit.ts'
+import type { AuditPage, AuditQuery, AuditRow } from '../../ports/audit/audit.ts'
 import { defineOperation, type Success } from '../define.ts'
-import { auditEventText } from './audit-answers.ts'
 
 /** Lists changes, grants and refusals with their actors, newest first. Source: an extension of Sluice; C4. */
 export const listAudit = defineOperation({
@@ -55,4 +54,9 @@ export function auditQueryOf(organizationId: string, request: ListAuditQuery): A
 function answerOf({ rows, nextBefore }: AuditPage): Success {
   const json = `{"data":[${rows.map(auditEventText).join(',')}],"has_more":${nextBefore !== null},"next_before":${nextBefore}}`
   return { kind: 'bytes', parts: [Buffer.from(json)], contentType: 'application/json' }
+}
+
+/** JSON of an audit event: the text of its row, as it was hashed, and the hash. */
+export function auditEventText({ text, hash }: Pick<AuditRow, 'text' | 'hash'>): string {
+  return `${text.slice(0, text.lastIndexOf('}'))}, "hash": "${hash}"}`
 }

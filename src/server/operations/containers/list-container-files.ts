@@ -1,5 +1,4 @@
 import { pathOfContainerFileId } from '../../../schemas/containers/container-paths.ts'
-import { cutPage } from '../../../schemas/lists/cut-page.ts'
 import { fail, ok } from '../../../schemas/failures.ts'
 import { FILES_PAGE_DEFAULT } from '../../../schemas/files/file-limits.ts'
 import {
@@ -10,6 +9,7 @@ import {
 } from '../../../schemas/files/files.ts'
 import { defineOperation } from '../define.ts'
 import { CONTAINER_FAILURES, containerOf, noteUse } from './container-access.ts'
+import { cutPage } from '../../../schemas/lists/pages.ts'
 
 /** Lists a container's files in the order of their paths; an unknown container is empty. Source: B2.8. */
 export const listContainerFiles = defineOperation({

@@ -2,12 +2,16 @@ import Type from 'typebox'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { EGRESS_DEADLINE_MS } from '../../../schemas/egress/egress-limits.ts'
 import { isOfConnection, namedByConnection } from '../../../schemas/values/hop-by-hop.ts'
-import type { Destination, EgressExchange, VettedOrigin } from '../../ports/egress/egress.ts'
-import type { RelayedAnswer, RelayedRequest } from '../../ports/egress/relay.ts'
+import type {
+  Destination,
+  EgressExchange,
+  VettedOrigin,
+  RelayedAnswer,
+  RelayedRequest,
+} from '../../ports/egress/egress.ts'
 import type { BundleRequest, SecretBundles } from '../../ports/vault/vault.ts'
 import { type Call, defineOperation, ownWorkspaceOf, type Success } from '../define.ts'
-import { BodyFlow, wholeBody } from './body-flow.ts'
-import { filledHead, headFits, malformed, outgoingHead } from './outgoing-head.ts'
+import { filledHead, headFits, malformed, outgoingHead, BodyFlow, wholeBody } from './outgoing.ts'
 import { holdsKey } from './own-keys.ts'
 import { filled, leastBytes, templateOf, type Place, type Template } from './placeholders.ts'
 import { KIB, MIB } from '../../../schemas/limits/limits.ts'

@@ -1,5 +1,3 @@
-import { cursorBefore, cursorBehind, idOfBackCursor, idOfCursor } from '../../../schemas/lists/cursor.ts'
-import { cutPage } from '../../../schemas/lists/cut-page.ts'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { FILES_PAGE_DEFAULT } from '../../../schemas/files/file-limits.ts'
 import {
@@ -14,6 +12,13 @@ import {
 import type { HostedPage } from '../../ports/files/file-hosts.ts'
 import { defineOperation } from '../define.ts'
 import { HOST_FAILURES, hostOf } from './hosts.ts'
+import {
+  cutPage,
+  cursorBefore,
+  cursorBehind,
+  idOfBackCursor,
+  idOfCursor,
+} from '../../../schemas/lists/pages.ts'
 
 /** Lists a workspace's files, page by page. Source: B2.7. */
 export const listFiles = defineOperation({

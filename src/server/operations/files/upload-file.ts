@@ -1,4 +1,3 @@
-import { ACCEPTED_CONTENT } from '../../../schemas/files/accepted-content.ts'
 import { ok } from '../../../schemas/failures.ts'
 import {
   COUNTED_BYTES_MIN,
@@ -18,6 +17,7 @@ import { REPLAYED } from '../../../schemas/idempotency.ts'
 import { KIB, MIB } from '../../../schemas/limits/limits.ts'
 import { defineOperation } from '../define.ts'
 import { HOST_FAILURES, hostOf, workspaceOf } from './hosts.ts'
+import { ACCEPTED_CONTENT } from '../../../schemas/files/mime-types.ts'
 
 /** Stores a file; its content decides its type. Source: §4.7, §7, B1.7, decisions C8, C16, C24, C26. */
 export const uploadFile = defineOperation({

@@ -13,7 +13,6 @@ import {
 } from '../../../schemas/inference/inline-files.ts'
 import type { CompleteText, TextRequest } from '../../../schemas/inference/text-request.ts'
 import { hasScope, scopesText, type KeyScope } from '../../../schemas/keys/permissions.ts'
-import { pointerOf } from '../../../schemas/values/json-path.ts'
 import type { FileRecord } from '../../ports/files/files.ts'
 import type { InlineFile, PresetBy } from '../../ports/inference/inference.ts'
 import type { Ports } from '../../ports/ports.ts'
@@ -23,6 +22,7 @@ import type { CallableModel } from '../../ports/models/models.ts'
 import { callableModel, type KnownModels } from '../model-calls.ts'
 import { callerOf } from '../../../schemas/values/callers.ts'
 import { isComplete, usedPreset } from '../apply-preset.ts'
+import { pointerOf } from '../../../schemas/values/members.ts'
 
 /** Failures of files and media addresses in a call, in addition to those of every call. */
 export const INLINE_FILE_FAILURES = [

@@ -3,8 +3,8 @@ import { CreditAddedAnswer, type CreditBody } from '../../../schemas/money/credi
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { actorOf, defineOperation } from '../define.ts'
 import { namedOrganization } from '../named-organization.ts'
-import { creditTotals } from './credit-answers.ts'
 import { nanoOfUsd, usdOfNano } from '../../../schemas/money/costs.ts'
+import { creditTotals } from './get-credits.ts'
 
 /** Books a top-up of the organization's credit, or a correction. Source: an extension of Sluice; C14, C16. */
 export const addCredit = defineOperation({

@@ -1,9 +1,10 @@
 import { OrganizationQuery } from '../../../schemas/operator/caps.ts'
-import { CreditsAnswer } from '../../../schemas/money/credits.ts'
+import { CreditsAnswer, type CreditTotals } from '../../../schemas/money/credits.ts'
 import { ok } from '../../../schemas/failures.ts'
 import { defineOperation } from '../define.ts'
 import { readableOf } from '../named-organization.ts'
-import { creditTotals } from './credit-answers.ts'
+import type { CreditState } from '../../ports/money/credits.ts'
+import { usdOfNano } from '../../../schemas/money/costs.ts'
 
 /** Reads an organization's credit and spend. Source: B2.10, C14, C32. */
 export const getCredits = defineOperation({
@@ -25,3 +26,21 @@ export const getCredits = defineOperation({
     return found.ok ? ok({ kind: 'json', value: { data: creditTotals(found.value) } }) : found
   },
 })
+
+/** The organization's credit in the form of B2.10. */
+export function creditTotals({
+  creditNano,
+  usedNano,
+  lentNano,
+  isUnlimited,
+  isEffective,
+}: CreditState): CreditTotals {
+  return {
+    total_credits: usdOfNano(creditNano),
+    total_usage: usdOfNano(usedNano),
+    is_unlimited: isUnlimited,
+    remaining: isUnlimited ? null : usdOfNano(creditNano - usedNano),
+    lent: usdOfNano(lentNano),
+    effective: isEffective ? 'now' : 'pending',
+  }
+}

@@ -6,9 +6,9 @@ import {
 } from '../../../schemas/money/activity.ts'
 import { fail, ok } from '../../../schemas/failures.ts'
 import { ACTIVITY_PAGE_DEFAULT } from '../../../schemas/money/money-limits.ts'
-import type { ActivityRow } from '../../ports/money/activity.ts'
+import type { ActivityRow, ActivitySums } from '../../ports/money/activity.ts'
 import { defineOperation } from '../define.ts'
-import { activitySums } from './activity-answers.ts'
+import { usdOfNano } from '../../../schemas/money/costs.ts'
 
 /** Lists the spend by day, key, workspace and model, newest first. Source: an extension of Sluice; C4. */
 export const listActivity = defineOperation({
@@ -59,5 +59,21 @@ function wireOf(row: ActivityRow): ActivityWire {
     key_hash: row.keyHash,
     model: row.model,
     ...activitySums(row),
+  }
+}
+
+type SumsWire = Omit<ActivityWire, 'date' | 'workspace_id' | 'key_hash' | 'model'>
+
+/** Sums of calls, for rows of activity and reports of the command line. An extension of Sluice; C4. */
+export function activitySums(sums: ActivitySums): SumsWire {
+  return {
+    requests: Number(sums.requests),
+    tokens: Number(sums.tokens),
+    output_tokens: Number(sums.outputTokens),
+    cached_tokens: Number(sums.cachedTokens),
+    milliseconds: Number(sums.milliseconds),
+    usage: usdOfNano(sums.spentNano),
+    byok_usage: usdOfNano(sums.byokNano),
+    forfeited: usdOfNano(sums.forfeitedNano),
   }
 }

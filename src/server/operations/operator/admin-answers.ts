@@ -4,11 +4,11 @@ import type {
   AdminJobShape,
   AdminStorageShape,
 } from '../../../schemas/operator/admin.ts'
-import { ADMIN_PAGE_DEFAULT } from '../../../schemas/operator/admin-limits.ts'
 import { videoStatusOf } from '../../../schemas/videos/video-jobs.ts'
 import type { DeliveryRecord, JobDetails, JobRecord, StorageRecord } from '../../ports/operator/admin.ts'
 import type { PageInput } from '../../ports/workspaces/workspaces.ts'
 import { usdOfNano } from '../../../schemas/money/costs.ts'
+import { ADMIN_PAGE_DEFAULT } from '../../../schemas/operator/admin-port-limits.ts'
 
 export const EXAMPLE_JOB = 'vid_019a5b0c4e21b1c2d3e4f5a6b7c8d9e0'
 export const EXAMPLE_DELIVERY = '0190a1b2-c3d4-7e5f-8a6b-7c8d9e0f1a2b'

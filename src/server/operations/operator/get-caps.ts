@@ -2,7 +2,16 @@ import { CapsAnswer, OrganizationQuery } from '../../../schemas/operator/caps.ts
 import { ok } from '../../../schemas/failures.ts'
 import { defineOperation } from '../define.ts'
 import { readableOf } from '../named-organization.ts'
-import { CAPS_STATUSES, capsAnswer } from './caps-answers.ts'
+import type { CapsState } from '../../ports/operator/admin.ts'
+
+export const CAPS_STATUSES = [400, 403, 404, 500] as const
+
+export function capsAnswer({ organizationId, states }: CapsState): object {
+  const members = [...states].map(
+    ([what, { cap, used, isOwn }]) => [what, { cap, used, is_own: isOwn }] as const,
+  )
+  return { organization_id: organizationId, ...Object.fromEntries(members) }
+}
 
 /** Reads the caps of an organization and their use. Source: an extension of Sluice; C32, C33. */
 export const getCaps = defineOperation({

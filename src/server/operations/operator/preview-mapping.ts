@@ -1,6 +1,6 @@
 import { ok } from '../../../schemas/failures.ts'
-import { MappingPreviewAnswer, MappingPreviewQuery } from '../../../schemas/scim/mapping-preview.ts'
 import { defineOperation } from '../define.ts'
+import { MappingPreviewAnswer, MappingPreviewQuery } from '../../../schemas/scim/group-mappings.ts'
 
 /** Counts the members that a mapping would make, without making it. Source: an extension of Sluice; C4. */
 export const previewMapping = defineOperation({

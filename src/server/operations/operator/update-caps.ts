@@ -2,7 +2,7 @@ import { CapsAnswer, OrganizationQuery } from '../../../schemas/operator/caps.ts
 import { ok } from '../../../schemas/failures.ts'
 import { actorOf, defineOperation } from '../define.ts'
 import { namedOrganization } from '../named-organization.ts'
-import { CAPS_STATUSES, capsAnswer } from './caps-answers.ts'
+import { CAPS_STATUSES, capsAnswer } from './get-caps.ts'
 
 /** Sets the caps of an organization. Source: an extension of Sluice; C32, C33. */
 export const updateCaps = defineOperation({

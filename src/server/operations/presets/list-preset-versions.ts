@@ -1,4 +1,3 @@
-import { offsetPage } from '../../../schemas/lists/cut-page.ts'
 import { ok } from '../../../schemas/failures.ts'
 import { PresetPageQuery, PresetParams, PresetVersionListAnswer } from '../../../schemas/presets/presets.ts'
 import { defineOperation } from '../define.ts'
@@ -10,6 +9,7 @@ import {
   presetRefOf,
   presetVersionOf,
 } from './preset-answers.ts'
+import { offsetPage } from '../../../schemas/lists/pages.ts'
 
 /** Lists the versions of a preset, ascending by number. Source: B2.2. */
 export const listPresetVersions = defineOperation({

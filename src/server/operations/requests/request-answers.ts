@@ -1,10 +1,10 @@
 import { ERRORS_PATH } from '../../../schemas/api-prefix.ts'
-import { cursorBefore, idOfBackCursor } from '../../../schemas/lists/cursor.ts'
 import type { FailureReason } from '../../../schemas/requests/failure-reason.ts'
 import { FLAG } from '../../../schemas/requests/request-record.ts'
 import { LIMIT_OWNERS, type RequestShape } from '../../../schemas/requests/requests.ts'
 import type { LoggedAttempt, LoggedRequest, RequestPlace } from '../../ports/requests/request-log.ts'
 import { usdOfNano } from '../../../schemas/money/costs.ts'
+import { cursorBefore, idOfBackCursor } from '../../../schemas/lists/pages.ts'
 
 const US_PER_MS = 1_000
 

@@ -14,7 +14,7 @@ import {
   SchemasBody,
   ScimConfigBody,
 } from '../../../schemas/scim/scim-discovery.ts'
-import { SCIM_RESULTS_MAX } from '../../../schemas/scim/scim-resource-limits.ts'
+import { SCIM_RESULTS_MAX } from '../../../schemas/scim/scim-limits.ts'
 import { SCIM_RESOURCE_TYPES, SCIM_SCHEMAS } from '../../../schemas/scim/scim-schemas.ts'
 import { defineOperation, type AnyOperation } from '../define.ts'
 

@@ -1,7 +1,7 @@
 import { ok } from '../../../schemas/failures.ts'
 import { GROUP_SCHEMA, PATCH_SCHEMA } from '../../../schemas/scim/scim-attributes.ts'
 import { SCIM_CONTENT_TYPE } from '../../../schemas/scim/scim-errors.ts'
-import { SCIM_GROUP_DEADLINE_MS } from '../../../schemas/scim/scim-resource-limits.ts'
+import { SCIM_GROUP_DEADLINE_MS } from '../../../schemas/scim/scim-limits.ts'
 import { ScimGroupAnswer, ScimGroupList } from '../../../schemas/scim/scim-resources.ts'
 import type { ScimGroup, ScimGroupInput, ScimGroupStep } from '../../ports/scim/scim.ts'
 import { groupInputOf, groupStepsOf } from './group-patch.ts'

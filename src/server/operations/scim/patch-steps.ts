@@ -13,7 +13,7 @@ import {
   type Attributes,
 } from '../../../schemas/scim/scim-attributes.ts'
 import { parsedFilter, type Filter } from '../../../schemas/scim/scim-filters.ts'
-import { SCIM_PATCH_OPERATIONS_MAX } from '../../../schemas/scim/scim-resource-limits.ts'
+import { SCIM_PATCH_OPERATIONS_MAX } from '../../../schemas/scim/scim-limits.ts'
 
 /** Operations of a PATCH that are read in one turn of the loop. Decision. */
 export const SCIM_PATCH_READ_AT_ONCE = 50

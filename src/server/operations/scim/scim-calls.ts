@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { SCIM_PREFIX } from '../../../schemas/api-prefix.ts'
 import { LIST_SCHEMA } from '../../../schemas/scim/scim-attributes.ts'
-import { SCIM_RESULTS_DEFAULT, SCIM_RESULTS_MAX } from '../../../schemas/scim/scim-resource-limits.ts'
+import { SCIM_RESULTS_DEFAULT, SCIM_RESULTS_MAX } from '../../../schemas/scim/scim-limits.ts'
 import type { ScimListQuery, ScimSearchBody } from '../../../schemas/scim/scim-resources.ts'
 import type { DirectoryActor } from '../../ports/scim/directory.ts'
 import type { IfMatch, ScimQuery } from '../../ports/scim/scim.ts'

@@ -10,7 +10,7 @@ import {
   MULTI_VALUED,
   type Attributes,
 } from '../../../schemas/scim/scim-attributes.ts'
-import { SCIM_NAME_CHARS_MAX, SCIM_VALUES_MAX } from '../../../schemas/scim/scim-resource-limits.ts'
+import { SCIM_NAME_CHARS_MAX, SCIM_VALUES_MAX } from '../../../schemas/scim/scim-limits.ts'
 import type { ScimUser, ScimUserInput } from '../../ports/scim/scim.ts'
 
 /** UTF-8 bytes, as JSON, of a user's attributes without fields of their own. Decision. */

@@ -1,4 +1,3 @@
-import { cutPage } from '../../../schemas/lists/cut-page.ts'
 import { ok } from '../../../schemas/failures.ts'
 import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import {
@@ -14,6 +13,7 @@ import { shown } from './projection.ts'
 import type { ScimResource } from './resource-operations.ts'
 import { etagOf, listHead, locationOf, metaOf } from './scim-calls.ts'
 import { userInputOf } from './user-input.ts'
+import { cutPage } from '../../../schemas/lists/pages.ts'
 
 /** Users of an organization. RFC 7643 §4.1. */
 export const USERS: ScimResource<ScimUser, ScimUserInput, ScimUserUpdate> = {

@@ -1,9 +1,9 @@
-import { offsetPage } from '../../../schemas/lists/cut-page.ts'
 import { ok } from '../../../schemas/failures.ts'
 import { WORKSPACES_PAGE_DEFAULT } from '../../../schemas/workspaces/workspace-limits.ts'
 import { ListProviderKeysQuery, ProviderKeyListAnswer } from '../../../schemas/workspaces/byok.ts'
 import { defineOperation, ownWorkspaceOf } from '../define.ts'
 import { keysAmong, keyTakers, providerKeyAnswer } from './provider-key-view.ts'
+import { offsetPage } from '../../../schemas/lists/pages.ts'
 
 /** Lists a workspace's own keys for providers. Source: B2.11. */
 export const listProviderKeys = defineOperation({

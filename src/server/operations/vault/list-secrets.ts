@@ -1,4 +1,3 @@
-import { cutPage } from '../../../schemas/lists/cut-page.ts'
 import { ok, type Outcome } from '../../../schemas/failures.ts'
 import {
   EffectivePageAnswer,
@@ -21,6 +20,7 @@ import {
   WORKSPACE_ACCESS,
   workspaceScope,
 } from './vault-scope.ts'
+import { cutPage } from '../../../schemas/lists/pages.ts'
 
 /** Lists the workspace's secrets by name. Source: B2.4. */
 export const listSecrets = defineOperation({

@@ -1,4 +1,3 @@
-import { cursorBehind, idOfCursor } from '../../../schemas/lists/cursor.ts'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import {
   InternListAnswer,
@@ -9,6 +8,7 @@ import {
 import { INTERNS_PAGE_DEFAULT } from '../../../schemas/workspaces/workspace-limits.ts'
 import { defineOperation, ownWorkspaceOf } from '../define.ts'
 import { INTERN_FAILURES, INTERN_STATUSES_LISTED, internAnswer } from './intern-access.ts'
+import { cursorBehind, idOfCursor } from '../../../schemas/lists/pages.ts'
 
 /** Lists a workspace's interns, oldest first, page by page. Source: B2.4. */
 export const listInterns = defineOperation({

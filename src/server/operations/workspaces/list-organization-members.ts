@@ -1,4 +1,3 @@
-import { offsetPage } from '../../../schemas/lists/cut-page.ts'
 import { ok } from '../../../schemas/failures.ts'
 import {
   ORGANIZATION_ROLE,
@@ -9,6 +8,7 @@ import { WorkspacePageQuery } from '../../../schemas/workspaces/workspaces.ts'
 import type { OrganizationMember } from '../../ports/workspaces/workspaces.ts'
 import { defineOperation } from '../define.ts'
 import { pageOf } from './workspace-answers.ts'
+import { offsetPage } from '../../../schemas/lists/pages.ts'
 
 /** Lists the users of an organization. Source: B2.9. */
 export const listOrganizationMembers = defineOperation({

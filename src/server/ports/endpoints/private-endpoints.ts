@@ -7,8 +7,7 @@ import type {
   EndpointStatus,
   FormFinding,
 } from '../../../schemas/endpoints/private-endpoints.ts'
-import type { CallableModel } from '../models/models.ts'
-import type { OwnListing } from '../models/own-models.ts'
+import type { CallableModel, OwnListing } from '../models/models.ts'
 import type { KeyRecord } from '../keys/keys.ts'
 import type { ChangedBy } from '../vault/vault.ts'
 

@@ -1,12 +1,12 @@
 import type { Outcome } from '../../../schemas/failures.ts'
 import type { Model, ModelSort } from '../../../schemas/models/models.ts'
-import type { Protocol } from '../../../schemas/models/protocols.ts'
-import type { LeaveKind, ReasoningField, TextProtocol } from '../../../schemas/models/text-models.ts'
+import type { Protocol, LeaveKind, ReasoningField, TextProtocol } from '../../../schemas/models/protocols.ts'
 import type { EndpointPrices } from '../../../schemas/money/price-at.ts'
 import type { Secret } from '../../../schemas/vault/secret.ts'
 import type { FrameType, SubmitKind } from '../../../schemas/videos/video-models.ts'
 import type { VideoPricing } from '../../../schemas/videos/video-prices.ts'
 import type { Destination } from '../egress/egress.ts'
+import type { EndpointPricing } from '../../../schemas/endpoints/private-endpoints.ts'
 
 export interface Provider {
   readonly slug: string
@@ -251,4 +251,33 @@ export interface ModelCatalogue {
   readonly providers: readonly Provider[]
   /** The entries of `models` that match, in the order of the catalogue or of `filter.sort`. */
   select(filter: ModelFilter): readonly ResolvedModel[]
+}
+
+export interface OwnEndpoint {
+  readonly endpoint: Endpoint
+  /** Null: its calls are free. */
+  readonly pricing: EndpointPricing | null
+  /** Null: not declared. */
+  readonly region: string | null
+}
+
+export interface OwnModel {
+  readonly slug: string
+  /** Of its first endpoint. */
+  readonly createdAt: Date
+  /** Over these endpoints alone. */
+  readonly callable: CallableModel
+  /** In the order in which they are tried. */
+  readonly endpoints: readonly OwnEndpoint[]
+  /** The model of the catalogue that has the slug; null: the workspace alone has it. */
+  readonly known: ResolvedModel | null
+}
+
+export interface OwnListing {
+  /** By its slug or the id of the catalogue's model; null: the workspace has no endpoint for it. */
+  resolve(id: string): ResolvedModel | null
+  /** Adds the matching models that only the workspace has: first, or where `filter.sort` puts them. @param found by the same filter */
+  among(found: readonly ResolvedModel[], filter: ModelFilter): readonly ResolvedModel[]
+  /** Models with zero data retention, those with endpoints of the workspace first. @param found those of the catalogue */
+  withoutRetention(found: readonly ResolvedModel[]): readonly ResolvedModel[]
 }

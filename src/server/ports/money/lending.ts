@@ -1,5 +1,4 @@
-import type { AccountKind, Day, Span } from './money.ts'
-import type { TextTokens } from './text-tokens.ts'
+import type { AccountKind, Day, Span, TextTokens } from './money.ts'
 
 export interface AccountNeed {
   readonly accountId: string

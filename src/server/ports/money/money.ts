@@ -3,7 +3,6 @@ import { BUDGET_INTERVALS, type BudgetInterval } from '../../../schemas/money/bu
 import type { Issue } from '../../../schemas/failure-metadata.ts'
 import type { Outcome } from '../../../schemas/failures.ts'
 import type { KeyRecord } from '../keys/keys.ts'
-import type { TextTokens } from './text-tokens.ts'
 
 /** Windows in which a limit counts, the narrowest first: those of budgets. */
 export const SPANS = BUDGET_INTERVALS
@@ -116,4 +115,12 @@ export interface MoneyReading {
   readonly flushLagS: number
   readonly giveBacks: number
   readonly isJournalBroken: boolean
+}
+
+/** In addition to the tokens of the prompt. */
+export interface TextTokens {
+  /** Tokens of the answer, with reasoning. */
+  readonly outputTokens: number
+  /** Tokens of the prompt that a cache of the provider had. */
+  readonly cachedTokens: number
 }

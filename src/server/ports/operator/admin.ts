@@ -3,7 +3,8 @@ import type { Outcome } from '../../../schemas/failures.ts'
 import type { VideoState, VideoStatus } from '../../../schemas/videos/video-jobs.ts'
 import type { DeliveryState, WebhookReason } from '../../../schemas/webhooks/webhook-deliveries.ts'
 import type { ChangedBy } from '../vault/vault.ts'
-import type { Page, PageInput } from '../workspaces/workspaces.ts'
+import type { Page, PageInput, WorkspaceActor } from '../workspaces/workspaces.ts'
+import type { Capped } from '../../../schemas/operator/caps.ts'
 
 export interface OperatorSession {
   readonly organization: { readonly id: string; readonly name: string }
@@ -166,4 +167,31 @@ export interface StorageInput {
   readonly workspace: string | null
   /** Ends the wait for a turn. */
   readonly signal: AbortSignal
+}
+
+interface CapState {
+  readonly cap: number
+  readonly used: number
+  /** False: the cap is the installation's. */
+  readonly isOwn: boolean
+}
+
+export interface CapsState {
+  readonly organizationId: string
+  readonly states: ReadonlyMap<Capped, CapState>
+}
+
+/** Null: the installation's cap again; caps that are left out stay. */
+export type CapChanges = Readonly<Partial<Record<Capped, number | null>>>
+
+/** The most that organizations may have. Failures of both: organization_unknown, store_unavailable. */
+export interface OrganizationCaps {
+  read(organizationId: string): Promise<Outcome<CapsState>>
+  update(organizationId: string, changes: CapChanges, by: WorkspaceActor): Promise<Outcome<CapsState>>
+}
+
+/** The organizations that decide about the installation's costs. */
+export interface Operators {
+  /** The key's own organization, or the one that an operator names. Failures: operator_only, organization_unknown, store_unavailable. */
+  targetOf(askingId: string, namedId: string | undefined): Promise<Outcome<string>>
 }

@@ -1,6 +1,6 @@
 import type { Log } from '../../ports/observe.ts'
-import type { SyncClaim, SyncPlace, SyncWork } from '../../ports/scim/sync-work.ts'
 import { atNext } from '../../structures/ticks.ts'
+import type { SyncClaim, SyncPlace, SyncWork } from '../../ports/scim/directory.ts'
 
 /** Milliseconds between two checks by a runner for requested syncs. Decision. */
 export const SYNC_POLL_MS = 1_000

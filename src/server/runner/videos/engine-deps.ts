@@ -4,9 +4,8 @@ import {
   VIDEO_RETRY_AFTER_MS_MAX,
 } from '../../../schemas/videos/video-limits.ts'
 import type { Log } from '../../ports/observe.ts'
-import type { PollBudget, VideoMeters } from '../../ports/videos/video-engine.ts'
 import type { VideoCallTimes, VideoOrder, VideoProviders } from '../../ports/videos/video-providers.ts'
-import type { VideoClips, VideoWork } from '../../ports/videos/video-work.ts'
+import type { VideoClips, VideoWork, PollBudget, VideoMeters } from '../../ports/videos/video-work.ts'
 import type { VideoViews } from '../../ports/videos/videos.ts'
 import type { HeldJob } from './held-job.ts'
 

@@ -8,8 +8,7 @@ import {
   VIDEO_VIEWS_PAUSE_MS,
   VIDEO_VIEWS_PUT_AT_ONCE,
 } from '../../../schemas/videos/video-limits.ts'
-import type { HeldVideoState } from '../../ports/videos/video-engine.ts'
-import type { ClaimedVideo } from '../../ports/videos/video-work.ts'
+import type { ClaimedVideo, HeldVideoState } from '../../ports/videos/video-work.ts'
 import { backoffMs, type EngineDeps, GONE, type Next, pause, type VideoEngineDeps } from './engine-deps.ts'
 import { Claiming } from './claiming.ts'
 import { Doubts, stopMaking } from './doubts.ts'

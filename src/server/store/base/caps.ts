@@ -1,10 +1,10 @@
 import { CAPPED, CAPPED_TEXTS, CAPS_DEFAULT, type Capped, type Caps } from '../../../schemas/operator/caps.ts'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
-import type { CapChanges, CapsState, OrganizationCaps } from '../../ports/operator/caps.ts'
 import type { WorkspaceActor } from '../../ports/workspaces/workspaces.ts'
 import { appendAudit } from './append-audit.ts'
 import type { Queryable, Store, Transaction } from './open.ts'
 import { reach } from './translate.ts'
+import type { CapChanges, CapsState, OrganizationCaps } from '../../ports/operator/admin.ts'
 
 /** First key of the advisory locks of caps, which have two keys. */
 const LOCK_CLASS = 7_305_849

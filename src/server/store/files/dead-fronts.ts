@@ -1,6 +1,8 @@
 import { UPLOAD_LEASE_MS } from '../../../schemas/files/file-limits.ts'
-import type { Queryable, Store } from '../base/open.ts'
-import { claimStale } from './stale-uploads.ts'
+import type { Queryable, Store, Transaction } from '../base/open.ts'
+import type { StaleUpload } from '../../ports/files/files.ts'
+import { release } from './file-quota.ts'
+import { fileRows } from './file-rows.ts'
 
 /**
  * Ends the leases of writes whose front has no row. A front that lives has a row; its supervisor removes the
@@ -42,4 +44,19 @@ export async function goneFronts(sql: Queryable, ids: readonly string[]): Promis
       AND NOT EXISTS (SELECT 1 FROM files WHERE front_id = owner.id AND state = 'pending' AND lease_until > clock_timestamp())
       AND NOT EXISTS (SELECT 1 FROM container_files WHERE front_id = owner.id AND writing_until > clock_timestamp())`
   return new Set(rows.map(({ id }) => id))
+}
+
+/**
+ * Claims an upload whose lease ran out: the row becomes abandoned and its quota is freed in one transaction;
+ * the holder of the claim removes the bytes.
+ */
+export async function claimStale(tx: Transaction, id: string, leaseMs: number): Promise<StaleUpload | null> {
+  const claimed = await fileRows.claim(tx, id, leaseMs)
+  if (claimed === null) return null
+  if (claimed.state === 'pending') {
+    await release(tx, claimed)
+    await fileRows.advance(tx, claimed, 'abandoned')
+  }
+  const [row] = await tx<{ workspace_id: string }[]>`SELECT workspace_id FROM files WHERE id = ${id}`
+  return { id, workspaceId: row?.workspace_id ?? '', attempt: claimed.attempt }
 }

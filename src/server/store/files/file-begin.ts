@@ -8,8 +8,8 @@ import { idempotencyIdOf, isTaken } from '../base/idempotency.ts'
 import { newFileId } from '../base/ids.ts'
 import type { Sql } from '../base/open.ts'
 import type { WriteLane } from '../base/write-lane.ts'
-import { claimStale } from './stale-uploads.ts'
 import { reach, violatedUnique } from '../base/translate.ts'
+import { claimStale } from './dead-fronts.ts'
 
 export type Tried =
   | { readonly kind: 'new'; readonly id: string; readonly reservedBytes: number }

@@ -1,4 +1,3 @@
-import { GENERATIONS_FLUSH_MS } from '../../../schemas/inference/generation-limits.ts'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { generationMsOf } from '../../../schemas/inference/generations.ts'
 import { Shares } from '../../../schemas/values/callers.ts'
@@ -11,11 +10,12 @@ import type {
 } from '../../ports/inference/generations.ts'
 import type { Log } from '../../ports/observe.ts'
 import { FairQueue } from '../../structures/swap-list.ts'
-import { withDays } from '../base/day-partitions.ts'
+import { withDays, ensureDays, prunedDays, type DailyTable } from '../base/day-partitions.ts'
 import type { Sql, Store } from '../base/open.ts'
 import { isAway, reach, violatedUnique } from '../base/translate.ts'
 import type { Fragment } from '../base/guarded-row.ts'
-import { GENERATION_TABLE } from './generation-days.ts'
+import { GENERATIONS_FLUSH_MS } from '../../../schemas/inference/inference-limits.ts'
+import type { PruneStep } from '../../ports/operator/retention.ts'
 
 /** Records that one statement writes. Decision. */
 export const GENERATIONS_BATCH_ROWS = 500
@@ -356,4 +356,18 @@ function pairsOf(members: Readonly<Record<string, ColumnType>>): string {
   return Object.keys(members)
     .map((member) => `'${member}', ${snake(member)}`)
     .join(', ')
+}
+
+const GENERATION_TABLE: DailyTable = { table: 'generation_records', keyColumn: 'created_at' }
+/** Rows of older versions: migration 33. */
+const OLDER_TABLE: DailyTable = { table: 'generations', keyColumn: 'created_at' }
+
+/** Makes the partitions of today and the next days, where they are missing. @returns number of new ones */
+export function ensureGenerationDays(store: Store): Promise<{ readonly partitions: number }> {
+  return ensureDays(store, GENERATION_TABLE)
+}
+
+/** Drops whole days of the records of calls. @param keptDays 0 = without end */
+export function generationDays(store: Store, keptDays: number): PruneStep {
+  return prunedDays(store, { kind: 'generations', tables: [GENERATION_TABLE, OLDER_TABLE] }, keptDays)
 }

@@ -18,15 +18,24 @@ import type { Hints } from '../../ports/keys/keys.ts'
 import { appendAudit } from '../base/append-audit.ts'
 import { holdRoom } from '../base/caps.ts'
 import { bump } from '../base/epoch.ts'
-import { holdIntern } from '../workspaces/intern-owners.ts'
 import type { Queryable, Store, Transaction } from '../base/open.ts'
 import { reach } from '../base/translate.ts'
 import { findWorkspace, holdWorkspace } from '../base/find-workspace.ts'
 import { keyEvent, rotationEvent } from './key-audit.ts'
 import { bearKey, bearSuccessor, burstRefusal, type KeyBirth } from './key-births.ts'
-import { findLocked, type KeyResult, lookAt } from './key-locks.ts'
 import { setKeyLimit, tellOfLimits } from './key-limits.ts'
-import { findKey, findKeyRow, type KeyRow, managedKeysOf, placedKeys, type PlacedRow } from './key-rows.ts'
+import {
+  findKey,
+  findKeyRow,
+  type KeyRow,
+  managedKeysOf,
+  placedKeys,
+  type PlacedRow,
+  findLocked,
+  type KeyResult,
+  lookAt,
+} from './key-rows.ts'
+import { holdIntern } from '../workspaces/interns.ts'
 
 export interface ApiKeyDeps {
   readonly store: Store

@@ -5,7 +5,9 @@ import { keptBurst } from '../../../schemas/values/rate-burst.ts'
 import type { KeyScope } from '../../../schemas/keys/permissions.ts'
 import type { KeyRef, ManagedKey } from '../../ports/keys/api-keys.ts'
 import { countedNano, readAccounts, type AccountNow } from '../money/account-limits.ts'
-import type { Queryable } from '../base/open.ts'
+import type { Queryable, Transaction } from '../base/open.ts'
+import type { Invalidation } from '../../ports/keys/keys.ts'
+import { lockAccounts } from '../money/accounts.ts'
 
 /** Columns of `api_keys`. */
 export interface KeyRow {
@@ -113,4 +115,32 @@ function managedKeyOf(row: PlacedRow, account: AccountNow): ManagedKey {
     updatedAt: row.updated_at,
     expiresAt: row.expires_at,
   }
+}
+
+export interface KeyResult<T> {
+  readonly value: T
+  readonly changes: readonly Invalidation[]
+}
+
+interface LockedKey {
+  readonly accountId: string
+  readonly key: ManagedKey
+}
+
+/** Locks the account first and then the key, in the order of all transactions. */
+export async function findLocked(tx: Transaction, ref: KeyRef): Promise<LockedKey | null> {
+  const seen = await findKeyRow(tx, ref)
+  if (seen === null) return null
+  await lockAccounts(tx, [seen.account_id])
+  await tx`SELECT 1 FROM api_keys WHERE hash = ${ref.hash} FOR UPDATE`
+  // The row that was read before the lock may be outdated by now.
+  const key = await findKey(tx, ref)
+  return key === null ? null : { accountId: seen.account_id, key }
+}
+
+/** A key that this transaction has locked or made. */
+export async function lookAt(tx: Transaction, hash: string): Promise<ManagedKey> {
+  const key = await findKey(tx, { organizationId: null, hash })
+  if (key === null) throw new Error('a key locked by this transaction no longer exists')
+  return key
 }

@@ -9,20 +9,19 @@ import type {
   Workspaces,
 } from '../../ports/workspaces/workspaces.ts'
 import type { AuditEvent } from '../../ports/audit/audit.ts'
-import { addMembers, removeMembers } from '../workspaces/bulk-members.ts'
+import { addMembers, removeMembers, listUsers } from '../workspaces/bulk-members.ts'
 import { listMembers } from '../workspaces/members.ts'
-import { listUsers } from '../workspaces/organization-members.ts'
 import type { Queryable, Store, Transaction } from '../base/open.ts'
 import { reach } from '../base/translate.ts'
 import { workspaceEvent, workspaceOf, type WorkspaceRow, workspaceRows } from '../base/workspace-rows.ts'
 import { createWorkspace, updateWorkspace } from '../workspaces/workspaces.ts'
 import { findWorkspace, lockWorkspace } from '../base/find-workspace.ts'
 import { appendAudit } from '../base/append-audit.ts'
-import { endMemberships } from '../scim/mapping-ends.ts'
 import { bump } from '../base/epoch.ts'
 import { abandonFiles, closeStorage } from '../files/file-quota.ts'
 import { endpointEvent, type EndpointRow } from '../endpoints/private-endpoint-rows.ts'
 import { fenceVideos } from '../videos/removal.ts'
+import { endMemberships } from '../scim/mappings.ts'
 
 /** Workspaces of organizations. @param publish informs the fronts at once; without it their polls inform them */
 export function openWorkspaces(store: Store, publish: Hints['publish']): Workspaces {

@@ -1,7 +1,7 @@
-import { HISTORY_EVENTS_MAX, HISTORY_HOURS_KEPT } from '../../../schemas/operator/history-limits.ts'
 import type { HistoryEvent } from '../../../schemas/operator/history.ts'
 import type { HistoryHour, HourDimension, HoursRead } from '../../ports/operator/history.ts'
 import type { Queryable, Sql } from '../base/open.ts'
+import { HISTORY_EVENTS_MAX, HISTORY_HOURS_KEPT } from '../../../schemas/operator/admin-port-limits.ts'
 
 /** Writes an hour of a node over this run's earlier version of it. Throws the errors of Postgres. */
 export async function keepHistoryHour(

@@ -1,10 +1,10 @@
-import { ADMIN_LISTED_MAX } from '../../../schemas/operator/admin-limits.ts'
 import { ok, type Outcome } from '../../../schemas/failures.ts'
 import type { Page, PageInput } from '../../ports/workspaces/workspaces.ts'
 import type { Fragment } from '../base/guarded-row.ts'
 import type { Queryable, Store, Transaction } from '../base/open.ts'
 import { reach } from '../base/translate.ts'
 import { workspaceIdOf } from '../base/find-workspace.ts'
+import { ADMIN_LISTED_MAX } from '../../../schemas/operator/admin-port-limits.ts'
 
 export interface Listing {
   readonly table: 'video_jobs' | 'webhook_deliveries'

@@ -1,9 +1,9 @@
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { isId } from '../base/ids.ts'
-import type { Operators } from '../../ports/operator/operators.ts'
 import type { Queryable, Store } from '../base/open.ts'
 import { findOrganization, type Organization } from '../workspaces/organizations.ts'
 import { reach } from '../base/translate.ts'
+import type { Operators } from '../../ports/operator/admin.ts'
 
 /**
  * The organization that operates the installation.

@@ -1,4 +1,3 @@
-import { ADMIN_FILE_TYPES_MAX, ADMIN_FILES_COUNTED_MAX } from '../../../schemas/operator/admin-limits.ts'
 import { ok, type Outcome } from '../../../schemas/failures.ts'
 import { STORAGE_QUOTA_BYTES_DEFAULT } from '../../../schemas/files/file-limits.ts'
 import type {
@@ -6,6 +5,7 @@ import type {
   StorageInput,
   StorageRecord,
   StorageReport,
+  SweepRecord,
 } from '../../ports/operator/admin.ts'
 import type { PageInput } from '../../ports/workspaces/workspaces.ts'
 import { workspaceIdOf } from '../base/find-workspace.ts'
@@ -14,7 +14,7 @@ import { longReadsOf } from '../base/long-reads.ts'
 import { reach } from '../base/translate.ts'
 import { readPage } from './listed.ts'
 import { isOperator } from './operator.ts'
-import { lastSweep } from './sweeps.ts'
+import { ADMIN_FILE_TYPES_MAX, ADMIN_FILES_COUNTED_MAX } from '../../../schemas/operator/admin-port-limits.ts'
 
 /**
  * The storage of an organization's workspaces, which costs a look at up to ADMIN_FILES_COUNTED_MAX files of
@@ -109,4 +109,29 @@ async function rowsOf(
     quotaBytes: Number(row.quota_bytes),
     types: null,
   }))
+}
+
+/** The runner that swept: the slot of a node, whichever process that is now. */
+interface Sweeper {
+  readonly node: string
+  readonly slot: number
+}
+
+/** Replaces the stored report of a runner's last sweep. Throws the errors of Postgres. */
+export async function keepSweep(
+  sql: Queryable,
+  { node, slot }: Sweeper,
+  report: SweepRecord['report'],
+): Promise<void> {
+  await sql`
+    INSERT INTO sweep_reports (node, slot, ended_at, report) VALUES (${node}, ${slot}, clock_timestamp(), ${sql.json(report)})
+    ON CONFLICT (node, slot) DO UPDATE SET ended_at = excluded.ended_at, report = excluded.report`
+}
+
+/** The last sweep of all runners. */
+export async function lastSweep(sql: Queryable): Promise<SweepRecord | null> {
+  const [row] = await sql<
+    SweepRecord[]
+  >`SELECT ended_at AS "endedAt", report FROM sweep_reports ORDER BY ended_at DESC LIMIT 1`
+  return row === undefined ? null : { endedAt: row.endedAt, report: row.report }
 }

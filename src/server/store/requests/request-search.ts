@@ -17,8 +17,7 @@ import type { Queryable, Store, Transaction } from '../base/open.ts'
 import { reach } from '../base/translate.ts'
 import type { Fragment } from '../base/guarded-row.ts'
 import { NOBODY } from './request-days.ts'
-import { isBehind, newestFirst } from './request-places.ts'
-import type { Found, Search } from './search-parts.ts'
+import { type Found, type Search, isBehind, newestFirst } from './search-parts.ts'
 import { findSegmentCalls } from './segment-search.ts'
 
 /** A search without a match examines REQUESTS_LOOKED_MAX rows: searches take the turns of long reads. */

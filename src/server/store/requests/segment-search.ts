@@ -6,8 +6,7 @@ import type { LoggedAttempt, LoggedRequest, RequestPlace } from '../../ports/req
 import type { Fragment } from '../base/guarded-row.ts'
 import type { Transaction } from '../base/open.ts'
 import { PackedCalls } from './packed-calls.ts'
-import { isBehind, newestFirst } from './request-places.ts'
-import type { Found, Search } from './search-parts.ts'
+import { type Found, type Search, isBehind, newestFirst } from './search-parts.ts'
 
 const US_PER_MS = 1_000
 /** Segments that one read fetches, which are searched without a pause: some milliseconds. Decision. */

@@ -1,7 +1,7 @@
-import { GRANTED_AT_ONCE } from '../../../schemas/scim/mapping-limits.ts'
 import type { Fragment } from '../base/guarded-row.ts'
 import { idList } from '../base/ids.ts'
 import type { Transaction } from '../base/open.ts'
+import { GRANTED_AT_ONCE } from '../../../schemas/scim/scim-limits.ts'
 
 /**
  * Grants of mappings: every active user of a group has one grant of each mapping of the group, with that

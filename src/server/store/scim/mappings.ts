@@ -5,19 +5,20 @@ import type {
   DirectoryGroup,
   GroupMapping,
   GroupMappings,
+  MappingPreview,
 } from '../../ports/scim/directory.ts'
-import type { Page, PageInput } from '../../ports/workspaces/workspaces.ts'
+import type { Page, PageInput, Workspace, WorkspaceActor } from '../../ports/workspaces/workspaces.ts'
 import { appendAudit } from '../base/append-audit.ts'
 import { isId, newId } from '../base/ids.ts'
 import type { Queryable, Store, Transaction } from '../base/open.ts'
 import { reach } from '../base/translate.ts'
 import { findWorkspace, holdWorkspace } from '../base/find-workspace.ts'
-import { lockDirectory } from './lock.ts'
-import { previewMapping } from './mapping-preview.ts'
 import { mappingEvent, mappingOf, type MappingRow } from './mapping-rows.ts'
 import { BEFORE_ALL, settleSome } from './settle.ts'
 import { findSyncJob, startSync } from './sync-jobs.ts'
-import { oneAtATime } from './one-at-a-time.ts'
+import { oneAtATime, lockDirectory } from './one-at-a-time.ts'
+import { MAPPING_PREVIEWED_MAX } from '../../../schemas/scim/scim-limits.ts'
+import type { AuditEvent } from '../../ports/audit/audit.ts'
 
 export function openGroupMappings(store: Store): GroupMappings {
   const change = <T>(
@@ -172,4 +173,53 @@ function groupOf(row: GroupRow): DirectoryGroup {
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   }
+}
+
+/** What `create` would do to the members of a group. Failures: scim_group_unknown, workspace_unknown. */
+async function previewMapping(
+  sql: Queryable,
+  organizationId: string,
+  { groupId, workspaceId, role }: Input,
+): Promise<Outcome<MappingPreview>> {
+  const workspace = isId(workspaceId) ? await findWorkspace(sql, workspaceId, organizationId) : null
+  if (workspace === null || !workspace.ok) return fail('workspace_unknown')
+  const [group] = isId(groupId)
+    ? await sql`SELECT 1 FROM scim_groups WHERE id = ${groupId} AND organization_id = ${organizationId} AND deleted_at IS NULL`
+    : []
+  if (group === undefined) return fail('scim_group_unknown')
+  const [row] = await sql<CountRow[]>`
+    SELECT count(*)::int AS seen,
+      count(*) FILTER (WHERE u.is_active AND b.is_admin IS NULL)::int AS joining,
+      count(*) FILTER (WHERE u.is_active AND NOT b.is_admin AND ${role === 'admin'})::int AS promoted,
+      count(*) FILTER (WHERE NOT u.is_active)::int AS inactive
+    FROM (SELECT user_id FROM scim_members WHERE group_id = ${groupId} LIMIT ${MAPPING_PREVIEWED_MAX + 1}) s
+    JOIN users u ON u.id = s.user_id
+    LEFT JOIN (
+      SELECT user_id, bool_or(role = 'admin') AS is_admin FROM member_grants
+      WHERE workspace_id = ${workspaceId} GROUP BY user_id) b ON b.user_id = s.user_id`
+  if (row === undefined) throw new Error('a count returned nothing')
+  const { seen, joining, promoted, inactive } = row
+  const unchanged = seen - joining - promoted - inactive
+  return ok({ joining, promoted, unchanged, inactive, isCut: seen > MAPPING_PREVIEWED_MAX })
+}
+
+interface CountRow {
+  readonly seen: number
+  readonly joining: number
+  readonly promoted: number
+  readonly inactive: number
+}
+
+/** Ends all memberships of a workspace that is being deleted, with the mappings that grant them. */
+export async function endMemberships(
+  tx: Transaction,
+  workspace: Workspace,
+  by: WorkspaceActor,
+): Promise<readonly AuditEvent[]> {
+  await lockDirectory(tx, workspace.organizationId)
+  await tx`DELETE FROM member_grants WHERE workspace_id = ${workspace.id}`
+  const rows = await tx<
+    MappingRow[]
+  >`DELETE FROM scim_mappings WHERE workspace_id = ${workspace.id} RETURNING *`
+  return rows.map((row) => mappingEvent(by, { before: mappingOf(row), after: null }))
 }

@@ -1,6 +1,6 @@
 import { fail, type Outcome } from '../../../schemas/failures.ts'
 import { FairSemaphore } from '../../structures/fair-semaphore.ts'
-import type { Store } from '../base/open.ts'
+import type { Store, Transaction } from '../base/open.ts'
 
 /**
  * Calls of one organization about its directory that wait in one front for earlier calls; `busy` beyond.
@@ -41,4 +41,16 @@ function callsOf(store: Store): FairSemaphore {
   const calls = new FairSemaphore({ places: Infinity, placesOfOne: 1, waitingOfOneMax })
   CALLS.set(store, calls)
   return calls
+}
+
+/** First key of the advisory locks of directories, which have two keys. */
+const LOCK_CLASS = 7
+
+/**
+ * Serializes changes of groups, members, mappings and grants of an organization until the commit: rows that a
+ * transaction reads under the lock stay so until it has written. The lock follows that of a workspace, and
+ * precedes rows of the directory. Two organizations may share one lock; no transaction takes two.
+ */
+export async function lockDirectory(tx: Transaction, organizationId: string): Promise<void> {
+  await tx`SELECT pg_advisory_xact_lock(${LOCK_CLASS}::integer, hashtext(${organizationId}::uuid::text))`
 }

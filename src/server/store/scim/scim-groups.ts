@@ -1,17 +1,17 @@
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { LIST_PAGE_BYTES_MAX } from '../../../schemas/limits/limits.ts'
 import { GROUP_SCHEMA } from '../../../schemas/scim/scim-attributes.ts'
-import { SCIM_LISTED_MEMBERS_MAX } from '../../../schemas/scim/scim-resource-limits.ts'
+import { SCIM_LISTED_MEMBERS_MAX } from '../../../schemas/scim/scim-limits.ts'
 import type { DirectoryActor } from '../../ports/scim/directory.ts'
 import type { ScimGroup, ScimGroupInput, ScimGroups, ScimGroupStep } from '../../ports/scim/scim.ts'
 import { isId } from '../base/ids.ts'
 import type { Store, Transaction } from '../base/open.ts'
-import { unprepared } from '../base/unprepared.ts'
 import type { TermToSql } from './filter.ts'
 import { caseless, exact, id, instant } from './filter-terms.ts'
 import { groupRemoved } from './grants.ts'
 import { addMembers, moveMembers, type Moved } from './scim-members.ts'
 import { StoredResources, type Details, type ResourceTable } from './scim-resources.ts'
+import { unprepared } from './scim-change.ts'
 
 /**
  * Ids of members that joined, and of members that left, in one row of the audit log; the counts are complete.

@@ -7,10 +7,9 @@ import type { Fragment } from '../base/guarded-row.ts'
 import { isId, newId } from '../base/ids.ts'
 import type { Queryable, Store, Transaction } from '../base/open.ts'
 import { reach } from '../base/translate.ts'
-import { unprepared } from '../base/unprepared.ts'
 import { conditionOf, type Condition, type FilterAttributes } from './filter.ts'
 import { oneAtATime } from './one-at-a-time.ts'
-import { change } from './scim-change.ts'
+import { change, unprepared } from './scim-change.ts'
 
 /** What the audit log has of a change besides the resource itself. */
 export type Details = object

@@ -1,6 +1,5 @@
 import { labelOf, newApiKey } from '../../../schemas/keys/api-keys.ts'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
-import { SCIM_TOKENS_MAX } from '../../../schemas/scim/scim-token-limits.ts'
 import type { AuditEvent } from '../../ports/audit/audit.ts'
 import type { Invalidation } from '../../ports/keys/keys.ts'
 import type { ChangedBy } from '../../ports/vault/vault.ts'
@@ -9,6 +8,7 @@ import { bump } from '../base/epoch.ts'
 import { isId, newId } from '../base/ids.ts'
 import type { Store, Transaction } from '../base/open.ts'
 import { reach } from '../base/translate.ts'
+import { SCIM_TOKENS_MAX } from '../../../schemas/scim/scim-limits.ts'
 
 /** A bearer token of an identity provider, which acts for an organization below `/scim/v2` and nowhere else. */
 export interface ScimToken {

@@ -1,7 +1,7 @@
-import { GRANTED_AT_ONCE } from '../../../schemas/scim/mapping-limits.ts'
 import type { Transaction } from '../base/open.ts'
 import { grant } from './grants.ts'
 import type { MappingRow } from './mapping-rows.ts'
+import { GRANTED_AT_ONCE } from '../../../schemas/scim/scim-limits.ts'
 
 /** An id before every id of a user. */
 export const BEFORE_ALL = '00000000-0000-0000-0000-000000000000'

@@ -1,11 +1,11 @@
 import { ok } from '../../../schemas/failures.ts'
-import type { SyncClaim, SyncPlace, SyncStep, SyncWork } from '../../ports/scim/sync-work.ts'
 import type { Store, Transaction } from '../base/open.ts'
 import { reach } from '../base/translate.ts'
 import { groupRemoved } from './grants.ts'
-import { lockDirectory } from './lock.ts'
 import { BEFORE_ALL, settleSome, type Settled } from './settle.ts'
 import { syncJobRows, type SyncJobRow } from './sync-jobs.ts'
+import type { SyncClaim, SyncPlace, SyncStep, SyncWork } from '../../ports/scim/directory.ts'
+import { lockDirectory } from './one-at-a-time.ts'
 
 /** Attempts at a sync; after these the sync has failed. Decision. */
 export const SYNC_ATTEMPTS_MAX = 10

@@ -1,12 +1,12 @@
 import { ok } from '../../../schemas/failures.ts'
 import type { AuditEvent } from '../../ports/audit/audit.ts'
-import type { DataRotationRows, ResealedSecret, RotationScope } from '../../ports/vault/rotation.ts'
 import type { WrappedVaultKey } from '../../ports/vault/secret-rows.ts'
 import type { ChangedBy } from '../../ports/vault/vault.ts'
 import { appendAudit } from '../base/append-audit.ts'
 import type { Queryable, Store, Transaction } from '../base/open.ts'
 import { storedColumns, storedOf, type StoredRow } from './secrets.ts'
 import { reach } from '../base/translate.ts'
+import type { DataRotationRows, ResealedSecret, RotationScope } from '../../ports/vault/key-ring.ts'
 
 /** Bytes of sealed values after which a page ends; the first secret is always part of it. Decision. */
 const PAGE_BYTES_MAX = 4_194_304

@@ -1,16 +1,16 @@
 import { ok } from '../../../schemas/failures.ts'
 import type { AuditEvent } from '../../ports/audit/audit.ts'
+import type { ChangedBy } from '../../ports/vault/vault.ts'
+import { appendAudit } from '../base/append-audit.ts'
+import type { Queryable, Store, Transaction } from '../base/open.ts'
+import { reach } from '../base/translate.ts'
 import type {
   RewrappedKey,
   RootKeyUse,
   RootRotationRows,
   WrappedKey,
   WrappedKeyTable,
-} from '../../ports/vault/rotation.ts'
-import type { ChangedBy } from '../../ports/vault/vault.ts'
-import { appendAudit } from '../base/append-audit.ts'
-import type { Queryable, Store, Transaction } from '../base/open.ts'
-import { reach } from '../base/translate.ts'
+} from '../../ports/vault/key-ring.ts'
 
 const OWNERS: Readonly<Record<WrappedKeyTable, { readonly column: string; readonly table: string }>> = {
   vault_keys: { column: 'vault_id', table: 'vaults' },

@@ -6,6 +6,8 @@ import type {
   SecretRows,
   StoredSecret,
   VaultKeyPurpose,
+  SecretBinding,
+  SecretBindings,
 } from '../../ports/vault/secret-rows.ts'
 import type {
   EffectiveSecret,
@@ -206,4 +208,20 @@ export function storedOf(row: StoredRow): EffectiveRow {
 /** An element that is no text comes from an edit by hand; the empty text matches no host. */
 function textsOf(hosts: readonly (string | null)[] | null): readonly string[] | null {
   return hosts === null ? null : hosts.map((host) => (typeof host === 'string' ? host : ''))
+}
+
+/** Names and hosts of secrets in the workspaces' own vaults. */
+export function openSecretBindings({ sql }: Store): SecretBindings {
+  return {
+    among: (workspaceId, names) =>
+      reach(async () => {
+        const rows =
+          names.length === 0
+            ? []
+            : await sql<SecretBinding[]>`
+        SELECT s.name, array_to_json(s.hosts) AS hosts FROM vaults v JOIN secrets s ON s.vault_id = v.id
+        WHERE v.workspace_id = ${workspaceId} AND v.kind = 'workspace' AND s.name IN ${sql(names)} AND s.hosts IS NOT NULL`
+        return ok<readonly SecretBinding[]>(rows)
+      }),
+  }
 }

@@ -6,10 +6,9 @@ import type { VideoView, VideoViews, VideoInput } from '../../ports/videos/video
 import type { Sql, Store } from '../base/open.ts'
 import { isAway, reach, violatedUnique } from '../base/translate.ts'
 import { acceptAll, type AcceptDeps, ClaimLost, type Verdict } from './accepting.ts'
-import { type Accepting, acceptingOf, lengthOf } from './accepting-job.ts'
 import { NONE_OPEN, OpenCounts, withOneMore } from './open-counts.ts'
 import { acceptedView } from './views.ts'
-import { insertOf, recordsOf } from './job-records.ts'
+import { insertOf, recordsOf, type Accepting, acceptingOf, lengthOf } from './job-records.ts'
 
 /** Jobs of one front that wait to be accepted; `busy` beyond. Decision. */
 export const VIDEO_ACCEPTS_WAITING_MAX = 4_096

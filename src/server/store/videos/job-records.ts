@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto'
 import type { Day } from '../../ports/money/money.ts'
 import { plain } from '../money/lending/books.ts'
 import type { Queryable } from '../base/open.ts'
-import { lengthOf, type Accepting } from './accepting-job.ts'
 import { acceptedView } from './views.ts'
+import type { VideoAttached, VideoInput } from '../../ports/videos/videos.ts'
+import { newId, newVideoId } from '../base/ids.ts'
 
 export interface NewJob extends Accepting {
   /** Null: the day of the calendar. */
@@ -79,4 +80,29 @@ function recordOf(job: NewJob, index: number) {
     body_sha256: once?.bodySha256 ?? null,
     answer: once?.answer(acceptedView(id, input.workspaceId)) ?? null,
   }
+}
+
+/** A job that is to be accepted. Its ids stay the same for every try, so that the job is never made twice. */
+export interface Accepting {
+  readonly input: VideoInput
+  readonly id: string
+  readonly holdId: string
+  /** JSON of the request, without its attached parts. */
+  readonly request: string
+  /** JSON of the attached parts; the empty string when there are none. */
+  readonly attached: string
+}
+
+export function acceptingOf(input: VideoInput): Accepting {
+  const { frames, references, passthrough, ...request } = input.request
+  const hasAttached = frames.length + references.length + Object.keys(passthrough).length > 0
+  const attached = hasAttached
+    ? JSON.stringify({ frames, references, passthrough } satisfies VideoAttached)
+    : ''
+  return { input, id: newVideoId(), holdId: newId(), request: JSON.stringify(request), attached }
+}
+
+/** Characters of the request. */
+export function lengthOf({ request, attached }: Accepting): number {
+  return request.length + attached.length
 }

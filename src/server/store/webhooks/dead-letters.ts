@@ -4,7 +4,7 @@ import type { ChangedBy } from '../../ports/vault/vault.ts'
 import { appendAudit } from '../base/append-audit.ts'
 import type { Queryable, Store, Transaction } from '../base/open.ts'
 import { reach } from '../base/translate.ts'
-import { enableUrlsOf } from './disabled.ts'
+import { enableUrlsOf } from './tests.ts'
 
 /**
  * Deliveries to be made again: a single one in any ended state, or all dead letters. Fields that are null or

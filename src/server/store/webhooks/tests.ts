@@ -1,9 +1,8 @@
 import { ok } from '../../../schemas/failures.ts'
 import type { WebhookTests } from '../../ports/webhooks/operator-webhooks.ts'
 import { appendAudit } from '../base/append-audit.ts'
-import type { Store } from '../base/open.ts'
+import type { Store, Queryable, Transaction } from '../base/open.ts'
 import { reach } from '../base/translate.ts'
-import { isUrlDisabled } from './disabled.ts'
 
 export function openWebhookTests({ sql }: Store): WebhookTests {
   return {
@@ -26,4 +25,19 @@ export function openWebhookTests({ sql }: Store): WebhookTests {
         return ok(true)
       }),
   }
+}
+
+/** Lets the URLs of these deliveries be tried again, though they answered 410. */
+export async function enableUrlsOf(tx: Transaction, ids: readonly string[]): Promise<void> {
+  await tx`
+    DELETE FROM webhook_disabled x USING webhook_deliveries d
+    WHERE d.id IN ${tx(ids)} AND x.workspace_id = d.workspace_id AND x.url = d.url`
+}
+
+async function isUrlDisabled(
+  sql: Queryable,
+  { workspaceId, url }: { readonly workspaceId: string; readonly url: string },
+): Promise<boolean> {
+  const [row] = await sql`SELECT 1 FROM webhook_disabled WHERE workspace_id = ${workspaceId} AND url = ${url}`
+  return row !== undefined
 }

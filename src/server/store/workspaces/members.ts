@@ -4,12 +4,12 @@ import type { AuditEvent } from '../../ports/audit/audit.ts'
 import type { ChangedBy } from '../../ports/vault/vault.ts'
 import type { Member, MemberGrant, Page, PageInput } from '../../ports/workspaces/workspaces.ts'
 import { appendAudit } from '../base/append-audit.ts'
-import { lockDirectory } from '../scim/lock.ts'
 import type { Fragment } from '../base/guarded-row.ts'
 import { idList, isId, newId } from '../base/ids.ts'
 import type { Queryable, Store, Transaction } from '../base/open.ts'
 import { reach } from '../base/translate.ts'
 import { holdWorkspace } from '../base/find-workspace.ts'
+import { lockDirectory } from '../scim/one-at-a-time.ts'
 
 export interface User {
   readonly id: string

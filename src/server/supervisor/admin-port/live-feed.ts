@@ -10,7 +10,6 @@ import { unpricedTiers } from '../../observe/unpriced-tiers.ts'
 import { rounded } from '../../observe/durations.ts'
 import type { ModelReading } from '../../observe/stream-metrics.ts'
 import type { ChildLook } from '../fleet/fleet.ts'
-import { LiveSpans, type ProcessSpans } from './live-spans.ts'
 import {
   frontLoads,
   frontViews,
@@ -24,6 +23,8 @@ import {
   streamsView,
   sumOf,
   webhooksView,
+  LiveSpans,
+  type ProcessSpans,
 } from './live-figures.ts'
 
 export interface LiveSource {

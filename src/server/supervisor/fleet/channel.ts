@@ -1,13 +1,12 @@
 import { url as inspectorUrl } from 'node:inspector'
-import { HISTORY_ANSWER_MS_MAX } from '../../../schemas/operator/history-limits.ts'
 import type { HistoryData } from '../../../schemas/operator/history.ts'
 import type { HistoryInput } from '../../../schemas/operator/history-range.ts'
 import type { FrontFigures } from '../../observe/history/figure-reader.ts'
 import type { HistoryHour } from '../../ports/operator/history.ts'
 import type { LiveReading } from '../../observe/live-reader.ts'
 import type { FromChild, KeyList, StartedPart, ToChild } from './ipc.ts'
-import { PendingRequests } from './pending-requests.ts'
 import { every } from '../../structures/ticks.ts'
+import { HISTORY_ANSWER_MS_MAX } from '../../../schemas/operator/admin-port-limits.ts'
 
 /** Milliseconds between two heartbeats; a front that misses three of them counts as not ready. */
 const PULSE_MS = 1_000
@@ -155,5 +154,39 @@ function startPulse({ hasCalls, hasStore, figures }: PulseSources): () => Promis
   return async () => {
     await out
     await beat()
+  }
+}
+
+/** Open requests of one kind to another process, by number: each gets one answer, null when none comes. */
+export class PendingRequests<T> {
+  readonly #answerMsMax: number
+  readonly #out = new Map<number, (answer: T | null) => void>()
+  #next = 0
+
+  constructor(answerMsMax: number) {
+    this.#answerMsMax = answerMsMax
+  }
+
+  ask(send: (id: number) => void): Promise<T | null> {
+    const id = this.#next++
+    return new Promise((resolve) => {
+      const settle = (answer: T | null): void => {
+        clearTimeout(timer)
+        this.#out.delete(id)
+        resolve(answer)
+      }
+      const timer = setTimeout(settle, this.#answerMsMax, null)
+      this.#out.set(id, settle)
+      send(id)
+    })
+  }
+
+  answer(id: number, answer: T | null): void {
+    this.#out.get(id)?.(answer)
+  }
+
+  /** Settles the open requests with null: the other process has ended. */
+  giveUp(): void {
+    for (const settle of this.#out.values()) settle(null)
   }
 }

@@ -9,9 +9,9 @@ import type { HistoryHour } from '../../ports/operator/history.ts'
 import type { FrontFigures } from '../../observe/history/figure-reader.ts'
 import type { LiveReading } from '../../observe/live-reader.ts'
 import type { ChildPart, FromChild, KeyList, Role, ToChild } from './ipc.ts'
-import { PendingRequests } from './pending-requests.ts'
 import { isTraced } from './process-state.ts'
 import { PACKAGE_ROOT } from '../version.ts'
+import { PendingRequests } from './channel.ts'
 
 /** Milliseconds that a child may take to become ready; a loaded machine is slow. */
 const READY_MS_MAX = 30_000

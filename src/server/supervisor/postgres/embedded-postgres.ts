@@ -17,7 +17,12 @@ import {
 import { makeSocketFolder } from '../data-directory/socket-folder.ts'
 import { findSetpriv, launch, stepDownAccount } from '../fleet/step-down.ts'
 import { HOLDER_FILE, noteOwner, OUTSIDE_DIR } from './outside-clusters.ts'
-import { findPostgresBinaries, POSTGRES_ENVIRONMENT, shippedMajor } from './postgres-binaries.ts'
+import {
+  findPostgresBinaries,
+  POSTGRES_ENVIRONMENT,
+  shippedMajor,
+  EmbeddedPostgresError,
+} from './postgres-binaries.ts'
 import {
   checkClusterVersion,
   type ClusterPlace,
@@ -26,7 +31,6 @@ import {
   POSTGRES_DATABASE,
   POSTGRES_USER,
 } from './postgres-cluster.ts'
-import { EmbeddedPostgresError } from './postgres-error.ts'
 
 /** Milliseconds before a server that died is started again; doubled each time, up to RESTART_MS_MAX. */
 const RESTART_MS = 200

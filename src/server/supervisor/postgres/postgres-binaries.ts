@@ -3,7 +3,6 @@ import { chmod, copyFile, mkdir, readFile, readdir, rename, rm, symlink } from '
 import { createRequire } from 'node:module'
 import { dirname, join, relative } from 'node:path'
 import { launch, type Account } from '../fleet/step-down.ts'
-import { EmbeddedPostgresError } from './postgres-error.ts'
 
 export interface BinariesInput {
   /** Account that runs the programs; null = that of this process. */
@@ -135,5 +134,15 @@ async function copyReadable(from: string, to: string): Promise<void> {
     if (!entry.isFile()) continue
     await copyFile(join(from, entry.name), join(to, entry.name))
     await chmod(join(to, entry.name), 0o755)
+  }
+}
+
+/** Why the embedded Postgres cannot be used, in words for the operator. */
+export class EmbeddedPostgresError extends Error {
+  constructor(reason: string, options?: ErrorOptions) {
+    super(
+      `The embedded Postgres cannot start: ${reason}. Set DATABASE_URL to use your own Postgres.`,
+      options,
+    )
   }
 }

@@ -1,9 +1,14 @@
 import { UPSTREAM_TIMEOUT_MS_DEFAULT } from '../../../schemas/models/provider-limits.ts'
-import { COMPATIBLE_SLUGS, placeOf } from '../../../schemas/endpoints/private-endpoints.ts'
+import {
+  COMPATIBLE_SLUGS,
+  placeOf,
+  ENDPOINT_FORMS,
+  type EndpointForm,
+} from '../../../schemas/endpoints/private-endpoints.ts'
 import type { Destination } from '../../ports/egress/egress.ts'
 import type { Provider } from '../../ports/models/models.ts'
 import type { PrivateEndpoint } from '../../ports/endpoints/private-endpoints.ts'
-import { formsOf } from './own-forms.ts'
+import type { Protocol } from '../../../schemas/models/protocols.ts'
 
 /** Facts of a server whose maker is unknown. */
 const COMPATIBLE: Omit<Provider, 'slug' | 'baseUrl' | 'apiKeyEnv' | 'headers'> = {
@@ -45,4 +50,18 @@ export class OwnProviders {
 export function destinationOf(baseUrl: string): Destination | null {
   const place = placeOf(baseUrl)
   return place === null ? null : { host: place.host, port: place.port, purpose: 'caller' }
+}
+
+/** The forms that a server of a protocol may have: many servers that copy OpenAI's protocol have Anthropic's messages too. */
+const FORMS: Readonly<Record<Protocol, readonly EndpointForm[]>> = {
+  openai: ENDPOINT_FORMS,
+  anthropic: ['messages'],
+  cohere: ['embeddings'],
+  google: ['embeddings'],
+  local: [],
+}
+
+/** Empty: no workspace can have such an endpoint. */
+export function formsOf({ protocol }: { readonly protocol: Protocol }): readonly EndpointForm[] {
+  return FORMS[protocol]
 }

@@ -3,8 +3,15 @@ import { providerKeyHost, providerKeyName } from '../../../schemas/workspaces/pr
 import { LiveCache } from '../../caches/live-cache.ts'
 import { EVERYTHING } from '../../caches/recent-changes.ts'
 import type { Change, EpochFeed, KeyRecord } from '../../ports/keys/keys.ts'
-import type { CallableModel, Endpoint, ModelCatalogue, OwnWay, Provider } from '../../ports/models/models.ts'
-import type { OwnListing, OwnModel } from '../../ports/models/own-models.ts'
+import type {
+  CallableModel,
+  Endpoint,
+  ModelCatalogue,
+  OwnWay,
+  Provider,
+  OwnListing,
+  OwnModel,
+} from '../../ports/models/models.ts'
 import type {
   PrivateEndpoint,
   PrivateEndpoints,

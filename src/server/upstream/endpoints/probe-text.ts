@@ -3,7 +3,7 @@ import {
   PROBE_MS_MAX,
   PROBE_TOKENS_MAX,
 } from '../../../schemas/endpoints/endpoint-limits.ts'
-import { ok, type Failure } from '../../../schemas/failures.ts'
+import { ok, type Failure, type Outcome } from '../../../schemas/failures.ts'
 import type { Dialect } from '../../../schemas/inference/text-request.ts'
 import { UPSTREAM_ERROR_MS } from '../../../schemas/models/provider-limits.ts'
 import type { NativeStream } from '../../../dialects/parts.ts'
@@ -13,11 +13,37 @@ import { VERSION_HEADER } from '../../../dialects/messages/native-request.ts'
 import type { EgressExchange } from '../../ports/egress/egress.ts'
 import type { Provider } from '../../ports/models/models.ts'
 import { headerOf } from '../credential.ts'
-import { ProviderLink } from '../link.ts'
+import { ProviderLink, type LinkOrigin } from '../link.ts'
 import { failureOf, failuresOfEvents } from '../provider-failure.ts'
 import { readRefusal } from '../inference/framing.ts'
-import { type FormProbe, type FormProbing, PROBE_TEXT } from './probe-form.ts'
-import { StreamNotes } from './stream-notes.ts'
+import type { Caller } from '../../../schemas/values/callers.ts'
+import type { PrivateEndpoint } from '../../ports/endpoints/private-endpoints.ts'
+import type { FormAnswer, Seen } from './probe-verdict.ts'
+import { membersOf } from '../../../schemas/values/members.ts'
+import { SseReader } from '../../../dialects/sse-reader.ts'
+
+/** The smallest sensible prompt, and input of an embedding. */
+export const PROBE_TEXT = 'Hello'
+
+export interface FormProbing {
+  readonly endpoint: PrivateEndpoint
+  /** The provider at the endpoint's address. */
+  readonly provider: Provider
+  readonly origin: LinkOrigin
+  readonly key: string
+  readonly caller: Caller
+  readonly call: { readonly signal: AbortSignal }
+  /** `performance.now()` of the probe's end. */
+  readonly endsAt: number
+  /** Milliseconds of the same clock. */
+  readonly now: () => number
+}
+
+export interface FormProbe {
+  readonly answer: Outcome<FormAnswer>
+  /** Null when there was no response. */
+  readonly seen: Seen | null
+}
 
 /** The response was no event stream, or its stream did not come to its end. */
 const BROKEN = { models: [], hasUsage: false, isWhole: false } as const
@@ -105,10 +131,10 @@ const MESSAGES = [{ role: 'user', content: PROBE_TEXT }]
 
 /** The smallest call whose answer is streamed with its usage. */
 function probeBody(form: Dialect, provider: Provider, model: string): string {
-  return JSON.stringify({ model, stream: true, ...membersOf(form, provider) })
+  return JSON.stringify({ model, stream: true, ...addedMembers(form, provider) })
 }
 
-function membersOf(form: Dialect, provider: Provider): object {
+function addedMembers(form: Dialect, provider: Provider): object {
   switch (form) {
     case 'chat':
       return {
@@ -128,4 +154,47 @@ function membersOf(form: Dialect, provider: Provider): object {
 /** Flat list of names and values. */
 function headersOf(form: Dialect): readonly string[] {
   return form === 'messages' ? VERSION_HEADER : []
+}
+
+/** The member of an event that has the model; null: the event itself. */
+const MODEL_IN: Readonly<Record<Dialect, string | null>> = {
+  chat: null,
+  responses: 'response',
+  messages: 'message',
+}
+
+/** Facts that a native stream does not report: the provider's names of the model, and its error texts. */
+class StreamNotes {
+  readonly #within: string | null
+  readonly #reader = new SseReader()
+  readonly #models = new Set<string>()
+  /** Data of the last event: in a stream that failed, what the provider said. */
+  lastData: Uint8Array = new Uint8Array()
+
+  constructor(form: Dialect) {
+    this.#within = MODEL_IN[form]
+  }
+
+  /** Each name once, in the order in which they came. */
+  get models(): readonly string[] {
+    return [...this.#models]
+  }
+
+  /** @param bytes the next of the provider's body */
+  read(bytes: Uint8Array): void {
+    for (const { data } of this.#reader.read(bytes).events) {
+      this.lastData = Uint8Array.from(data)
+      this.#note(data.toString())
+    }
+  }
+
+  #note(data: string): void {
+    try {
+      const event = membersOf(JSON.parse(data))
+      const { model } = this.#within === null ? event : membersOf(event[this.#within])
+      if (typeof model === 'string' && model !== '') this.#models.add(model)
+    } catch {
+      // The mark `[DONE]`, or an event that fails the stream.
+    }
+  }
 }

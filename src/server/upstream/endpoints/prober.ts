@@ -15,12 +15,10 @@ import type { ShortJobs } from '../../ports/short-jobs.ts'
 import type { SecretReleases } from '../../ports/vault/vault.ts'
 import { openRemote } from '../embeddings/remote.ts'
 import type { LinkOrigin } from '../link.ts'
-import { formsOf } from './own-forms.ts'
-import { destinationOf, OwnProviders } from './own-providers.ts'
-import { probeText } from './probe-text.ts'
+import { destinationOf, OwnProviders, formsOf } from './own-providers.ts'
+import { probeText, PROBE_TEXT, type FormProbe, type FormProbing } from './probe-text.ts'
 import { type FormVerdict, judge, type Seen } from './probe-verdict.ts'
 import { endpointAt } from './own-endpoint.ts'
-import { PROBE_TEXT, type FormProbe, type FormProbing } from './probe-form.ts'
 
 export interface ProberDeps {
   readonly egress: Pick<Egress, 'vetted'>

@@ -9,7 +9,6 @@ import { endedBy } from '../../../schemas/values/call-ended.ts'
 import type { CountedPrompt, CountJob } from '../../ports/inference/inference.ts'
 import type { Endpoint } from '../../ports/models/models.ts'
 import type { ShortJobs, ShortJobTypes } from '../../ports/short-jobs.ts'
-import { LoopTurns } from '../../structures/loop-turns.ts'
 import { LocalCalls } from '../local-calls.ts'
 import { movable } from '../movable.ts'
 import type { WritingAttempt, WritingProtocol, Written } from './protocol.ts'
@@ -17,6 +16,7 @@ import { ECHO_SLOW } from './spoken.ts'
 import type { WrittenPart } from '../../../dialects/parts.ts'
 import { NOTHING_REPORTED } from '../../../dialects/usage.ts'
 import { unsentBetas } from '../../../dialects/messages/native-request.ts'
+import { FairSemaphore } from '../../structures/fair-semaphore.ts'
 
 /** Bytes of a body that echo-1 searches for members without a meaning to it. Decision: less than a millisecond. */
 export const ECHO_SEARCHED_BYTES_MAX = 262_144
@@ -228,4 +228,23 @@ function take(parts: Iterator<WrittenPart>, most: number): readonly WrittenPart[
 
 function refused(path: string, message: string, expected: string): Outcome<never> {
   return fail('body_invalid', { metadata: { issues: [{ path, message, expected }] } })
+}
+
+/**
+ * Lets few pieces of short work run in each turn of the loop, the tenants in turn: a thousand of them in one
+ * turn would hold up everything else.
+ */
+export class LoopTurns {
+  readonly #places: FairSemaphore
+
+  /** @param places pieces of work in one turn of the loop */
+  constructor(places: number) {
+    this.#places = new FairSemaphore({ places })
+  }
+
+  /** Resolves when the tenant's next piece of work may run. */
+  async next(tenant: string): Promise<void> {
+    const leave = await this.#places.enter({ tenant })
+    if (leave !== null) setImmediate(leave)
+  }
 }

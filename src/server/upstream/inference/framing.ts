@@ -1,5 +1,4 @@
 import { ok, type Outcome, fail } from '../../../schemas/failures.ts'
-import type { TextProtocol } from '../../../schemas/models/text-models.ts'
 import { owned } from '../../../schemas/values/lent-bytes.ts'
 import type { Caller } from '../../../schemas/values/callers.ts'
 import type { ByteReader } from '../../ports/byte-streams.ts'
@@ -18,6 +17,7 @@ import {
 } from '../../../schemas/models/provider-limits.ts'
 import { Gathered } from '../../../dialects/sse-reader.ts'
 import { frameOf, type Frame } from '../../../dialects/native-events.ts'
+import type { TextProtocol } from '../../../schemas/models/protocols.ts'
 
 /** Milliseconds in which a response has to end after the last event of its stream. Decision. */
 export const UPSTREAM_END_MS = 1_000

@@ -2,9 +2,9 @@ import { MAKER } from '../../../schemas/models/openai-maker.ts'
 import { SIGNATURE_FORMATS, UNKNOWN_FORMAT } from '../../../dialects/prompt/signatures.ts'
 import type { Failure } from '../../../schemas/failures.ts'
 import type { Dialect } from '../../../schemas/inference/text-request.ts'
-import type { TextProtocol, ThinksIn } from '../../../schemas/models/text-models.ts'
 import type { CallableModel, Endpoint, EndpointText } from '../../ports/models/models.ts'
 import { isCounted, type LimitFlags } from '../../../schemas/money/costs.ts'
+import type { TextProtocol, ThinksIn } from '../../../schemas/models/protocols.ts'
 
 /** The order in which protocols are tried for callers of another dialect: what carries most comes first. */
 const TRANSLATED: readonly TextProtocol[] = ['messages', 'responses', 'chat', 'gemini']

@@ -8,14 +8,12 @@ import {
 } from '../../../dialects/translate.ts'
 import type { Dialect } from '../../../schemas/inference/text-request.ts'
 import { owned } from '../../../schemas/values/lent-bytes.ts'
-import type { TextProtocol, ThinksIn } from '../../../schemas/models/text-models.ts'
 import type { InferenceJob } from '../../ports/inference/inference.ts'
 import type { Endpoint } from '../../ports/models/models.ts'
 import type { ShortJobs } from '../../ports/short-jobs.ts'
 import type { LoopBudget } from '../../structures/loop-budget.ts'
 import { movable } from '../movable.ts'
 import type { Framing } from './framing.ts'
-import { GEMINI_TIER_HEADER, geminiCount, geminiPaths } from '../../../dialects/gemini/calls.ts'
 import type { CallMedia } from './inline/call-media.ts'
 import { contentsOf, withHoles, type CallContents } from './inline/named-contents.ts'
 import { answerOfJob } from '../../../dialects/native-answer.ts'
@@ -32,6 +30,8 @@ import type { CountWire, StreamInput, WholeInput, Wire } from './wire.ts'
 import type { NativeAnswer, NativeHead, PartStream, WholeRead, FailureOf } from '../../../dialects/parts.ts'
 import { KeptParts, OriginalParts } from '../../../dialects/passed-parts.ts'
 import { unsentBetas, VERSION_HEADER } from '../../../dialects/messages/native-request.ts'
+import { GEMINI_TIER_HEADER, geminiCount, geminiPaths } from '../../../dialects/gemini/parts.ts'
+import type { TextProtocol, ThinksIn } from '../../../schemas/models/protocols.ts'
 
 interface TranslatedWireDeps {
   readonly framing: Framing

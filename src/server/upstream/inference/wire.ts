@@ -1,6 +1,5 @@
 import type { Failure, Outcome } from '../../../schemas/failures.ts'
 import type { Dialect } from '../../../schemas/inference/text-request.ts'
-import type { ThinksIn } from '../../../schemas/models/text-models.ts'
 import type { Caller } from '../../../schemas/values/callers.ts'
 import type { CountJob, InferenceJob } from '../../ports/inference/inference.ts'
 import type { Framing } from './framing.ts'
@@ -15,6 +14,7 @@ import type {
   WholeRead,
   FailureOf,
 } from '../../../dialects/parts.ts'
+import type { ThinksIn } from '../../../schemas/models/protocols.ts'
 
 export interface WholeInput extends Pick<ProviderRequest, 'origins'> {
   /** Value of the header that the wire names as `tierHeader`; null: the answer has none. */

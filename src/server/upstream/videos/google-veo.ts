@@ -12,8 +12,7 @@ import type {
   VideoSource,
 } from '../../ports/videos/video-providers.ts'
 import { ClipReader, fetchClip, readerOf } from './clip-download.ts'
-import { veoRequest } from './google-request.ts'
-import { imagesIn } from './images.ts'
+import { imagesIn, type Image, type RequestImages } from './images.ts'
 import { unavailable, unpolledBy } from './poll-verdict.ts'
 import type { ClipAt, VideoProtocol, WayDeps } from './protocol.ts'
 import { submittedBy } from './submission.ts'
@@ -179,4 +178,45 @@ async function videoOf(
     kind: 'refused',
     error: jobError('provider_refused', 'The clip to continue from no longer exists.'),
   }
+}
+
+interface VeoInput {
+  /** The images of the frames in their order, then those of the references. */
+  readonly images: readonly Image[]
+  readonly frames: RequestImages['frames']
+  /** Address of the clip that this one continues; null for none. */
+  readonly previousUri: string | null
+}
+
+/**
+ * A job as `predictLongRunning` takes it. The model decides whether it makes sound; no field does. The API's
+ * own page wraps images as `inlineData`, which the API refuses.
+ */
+function veoRequest({ request }: VideoOrder, { images, frames, previousUri }: VeoInput): string {
+  const encoded = images.map(({ bytes, type }) => ({
+    bytesBase64Encoded: Buffer.from(bytes).toString('base64'),
+    mimeType: type,
+  }))
+  const frame = (name: 'first_frame' | 'last_frame'): object | undefined =>
+    encoded[frames.findIndex((one) => one.frame === name)]
+  const [first, last] = [frame('first_frame'), frame('last_frame')]
+  const references = encoded.slice(frames.length).map((image) => ({ image, referenceType: 'asset' }))
+  const { prompt, passthrough, aspectRatio, resolution, seconds, seed } = request
+  const instance = {
+    ...(prompt !== null && { prompt }),
+    ...(first !== undefined && { image: first }),
+    ...(last !== undefined && { lastFrame: last }),
+    ...(references.length > 0 && { referenceImages: references }),
+    ...(previousUri !== null && { video: { uri: previousUri } }),
+  }
+  const parameters = {
+    ...passthrough,
+    durationSeconds: seconds,
+    // The caller pays for one clip.
+    sampleCount: 1,
+    ...(aspectRatio !== null && { aspectRatio }),
+    ...(resolution !== null && { resolution }),
+    ...(seed !== null && { seed }),
+  }
+  return JSON.stringify({ instances: [instance], parameters })
 }

@@ -2,10 +2,10 @@ import { fail, ok, type Failure, type Outcome } from '../../../schemas/failures.
 import { VIDEO_IMAGES_MS, VIDEO_UNSENT_RETRY_MS } from '../../../schemas/videos/video-provider-limits.ts'
 import type { Egress } from '../../ports/egress/egress.ts'
 import type { Submitted, VideoCallTimes, VideoOrder } from '../../ports/videos/video-providers.ts'
-import { imageTypeOf, type ImageType } from '../../../schemas/values/image-types.ts'
 import { openOutside, readOutside } from '../outside.ts'
 import { jobError } from './job-errors.ts'
 import { MIB } from '../../../schemas/limits/limits.ts'
+import { imageTypeOf, type ImageType } from '../../../schemas/files/mime-types.ts'
 
 /** Images of one job that Sluice downloads and sends to the provider. Decision. */
 export const VIDEO_IMAGES_MAX = 10

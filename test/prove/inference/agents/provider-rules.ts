@@ -1,10 +1,10 @@
 /** What providers refuse in a conversation with tools, besides unknown members. */
-import type { TextProtocol } from '../../../../src/schemas/models/text-models.ts'
 import { isObject, membersOf, type Members } from '../../../../src/schemas/values/members.ts'
 import { bodyOf, refusesChat, strictChat } from '../../../support/inference/fake-chat.ts'
 import { refusesMessages, strictMessages } from '../../../support/inference/fake-messages.ts'
 import type { FakeAnswer } from '../../../support/inference/fake-provider.ts'
 import { strictResponses } from '../../../support/inference/fake-responses.ts'
+import type { TextProtocol } from '../../../../src/schemas/models/protocols.ts'
 
 type Given = ReadonlySet<string>
 type Rule = (body: Members, given: Given) => string | null

@@ -1,7 +1,6 @@
 /** A recorded session that goes on for as many turns as asked, by what the model of the run answers. */
 import { isDeepStrictEqual } from 'node:util'
 import { API_PREFIX } from '../../../../src/schemas/api-prefix.ts'
-import type { TextProtocol } from '../../../../src/schemas/models/text-models.ts'
 import { isObject, membersOf, type Members } from '../../../../src/schemas/values/members.ts'
 import { messageReader, responseOf } from '../../../support/inference/accumulated.ts'
 import { bodyOf } from '../../../support/inference/fake-chat.ts'
@@ -11,6 +10,7 @@ import { answersAs, renderedPrompt, type AskedEffort, type ChatServerName } from
 import { STRICT } from './provider-rules.ts'
 import { HISTORY, type RecordedSession } from './recorded-session.ts'
 import { statedIn, WRITES, type Stated } from './scripted-model.ts'
+import type { TextProtocol } from '../../../../src/schemas/models/protocols.ts'
 
 export interface ReplayInput {
   /** Of the node. */

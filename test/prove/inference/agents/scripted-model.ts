@@ -1,6 +1,5 @@
 /** A model that writes texts and calls the tools that it is offered, in each protocol. */
 import { isObject, membersOf, type Members } from '../../../../src/schemas/values/members.ts'
-import type { TextProtocol } from '../../../../src/schemas/models/text-models.ts'
 import { strictGemini } from '../../../support/inference/gemini/fake-gemini.ts'
 import type { FakeAnswer } from '../../../support/inference/fake-provider.ts'
 import { streams } from '../../../support/inference/fake-stream.ts'
@@ -8,6 +7,7 @@ import { messageEvents } from '../../../support/inference/responses-streams.ts'
 import { chunk, DONE, USAGE_CHUNK } from '../scenarios/answers.ts'
 import { gives } from '../scenarios/messages-answers.ts'
 import { answers, customCall, thought, toolCall } from '../scenarios/responses-answers.ts'
+import type { TextProtocol } from '../../../../src/schemas/models/protocols.ts'
 
 export interface StatedCall {
   readonly id: string

@@ -1,10 +1,10 @@
 /** The forms in which callers and providers stream, as data for the proofs. */
 import type { Dialect } from '../../../../src/schemas/inference/text-request.ts'
-import type { TextProtocol } from '../../../../src/schemas/models/text-models.ts'
 import type { FakeEvent } from '../../../support/inference/fake-stream.ts'
 import type { ReferenceEvent } from '../../../support/inference/sse-reference.ts'
 import type { ChatClient } from '../clients/client.ts'
 import type { NativeStream } from '../../../../src/dialects/parts.ts'
+import type { TextProtocol } from '../../../../src/schemas/models/protocols.ts'
 
 /** What a caller has in hand of a stream. */
 export interface Received {

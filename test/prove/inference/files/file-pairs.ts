@@ -1,8 +1,8 @@
 /** Calls that name a file, by the form of their caller and the protocol of their provider. */
 import type { Dialect } from '../../../../src/schemas/inference/text-request.ts'
-import type { TextProtocol } from '../../../../src/schemas/models/text-models.ts'
 import { DIALECT_PATHS, TRANSLATED_PAIRS } from '../../../support/inference/forms-facts.ts'
 import type { Stand } from '../../../support/nodes/stand.ts'
+import type { TextProtocol } from '../../../../src/schemas/models/protocols.ts'
 
 export interface FilePair {
   readonly dialect: Dialect

@@ -4,11 +4,11 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
-import { TEXT_PROTOCOLS, type TextProtocol } from '../../../../src/schemas/models/text-models.ts'
 import { MAKERS } from '../../../support/inference/forms-facts.ts'
 import { pause } from '../../../support/nodes/spawned.ts'
 import { until } from '../../../support/wait.ts'
 import type { Proof } from '../../proof.ts'
+import { TEXT_PROTOCOLS, type TextProtocol } from '../../../../src/schemas/models/protocols.ts'
 
 /** A request that came whole. */
 export interface GotRequest {

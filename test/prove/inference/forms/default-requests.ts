@@ -1,7 +1,6 @@
 /** What clients send by themselves is refused nowhere: they call providers of every other form. */
 import { API_PREFIX } from '../../../../src/schemas/api-prefix.ts'
 import type { Dialect } from '../../../../src/schemas/inference/text-request.ts'
-import type { TextProtocol } from '../../../../src/schemas/models/text-models.ts'
 import { AUTHORIZATION } from '../../../support/front.ts'
 import type { Proof } from '../../proof.ts'
 import { anthropic } from '../clients/anthropic.ts'
@@ -12,6 +11,7 @@ import { openRouter } from '../clients/openrouter.ts'
 import { openRouterResponses } from '../clients/openrouter-responses.ts'
 import { vercel, vercelAnthropic, vercelResponses } from '../clients/vercel.ts'
 import { MODEL, openFieldStand, type FieldStand, type ProviderKind } from './field-stand.ts'
+import type { TextProtocol } from '../../../../src/schemas/models/protocols.ts'
 
 const PICTURE =
   'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='

@@ -1,6 +1,6 @@
 /** A value of each request field other than its default, so that a call shows what becomes of the field. */
 import type { Dialect } from '../../../../src/schemas/inference/text-request.ts'
-import type { TextProtocol } from '../../../../src/schemas/models/text-models.ts'
+import type { TextProtocol } from '../../../../src/schemas/models/protocols.ts'
 
 export type Body = Readonly<Record<string, unknown>>
 

@@ -1,6 +1,5 @@
 /** Fronts whose provider speaks one form and refuses what that form lacks, for callers of the others. */
 import type { Dialect } from '../../../../src/schemas/inference/text-request.ts'
-import type { TextProtocol } from '../../../../src/schemas/models/text-models.ts'
 import { AUTHORIZATION } from '../../../support/front.ts'
 import { openChatProvider, type ChatProviderFront } from '../../../support/inference/chat-provider-front.ts'
 import { answersChat, strictChat } from '../../../support/inference/fake-chat.ts'
@@ -13,6 +12,7 @@ import type { Teardown } from '../../../support/teardown.ts'
 import type { Body } from './field-samples.ts'
 import { UPSTREAM } from './in-process.ts'
 import type { Seen } from './verdict.ts'
+import type { TextProtocol } from '../../../../src/schemas/models/protocols.ts'
 
 export interface ProviderKind {
   readonly protocol: TextProtocol

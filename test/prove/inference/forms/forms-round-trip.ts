@@ -1,12 +1,12 @@
 /** Requests of each form reach providers of each other form as these take them, and nothing is lost. */
 import { DIALECTS } from '../../../../src/schemas/inference/text-request.ts'
-import { TEXT_PROTOCOLS } from '../../../../src/schemas/models/text-models.ts'
 import { bodiesOfMany, resultsOfMany } from '../../../support/inference/bodies/many-parts.ts'
 import { translated } from '../../../support/inference/bodies/translated.ts'
 import type { Program, Proof } from '../../proof.ts'
 import { accepted } from './round-trip/accepted.ts'
 import { identity } from './round-trip/identity.ts'
 import { sent } from './round-trip/sent.ts'
+import { TEXT_PROTOCOLS } from '../../../../src/schemas/models/protocols.ts'
 
 /** Parts of one turn. */
 const MANY = 200_000

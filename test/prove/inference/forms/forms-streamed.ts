@@ -3,7 +3,6 @@ import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import type { NamedOrigin } from '../../../../src/dialects/prompt/prompt.ts'
 import { DIALECTS, type Dialect } from '../../../../src/schemas/inference/text-request.ts'
-import { TEXT_PROTOCOLS, type TextProtocol } from '../../../../src/schemas/models/text-models.ts'
 import { OriginalCalls } from '../../../../src/dialects/original-calls.ts'
 import { eventsIn } from '../../../support/inference/accumulated.ts'
 import { partsOf } from '../../../support/inference/cut-parts.ts'
@@ -22,6 +21,7 @@ import { Faults } from '../streams/faults.ts'
 import { orNull } from '../../../support/must.ts'
 import type { WrittenPart } from '../../../../src/dialects/parts.ts'
 import { PART_PROTOCOLS } from '../../../../src/dialects/translate.ts'
+import { TEXT_PROTOCOLS, type TextProtocol } from '../../../../src/schemas/models/protocols.ts'
 
 const FULL = 10_000
 const SHORT = 60

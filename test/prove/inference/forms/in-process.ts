@@ -4,10 +4,10 @@ import { BODIES } from '../../../../src/schemas/bodies.ts'
 import { PROMPT_WRITERS } from '../../../../src/dialects/writers.ts'
 import { SIGNATURE_FORMATS } from '../../../../src/dialects/prompt/signatures.ts'
 import type { Dialect } from '../../../../src/schemas/inference/text-request.ts'
-import type { TextProtocol } from '../../../../src/schemas/models/text-models.ts'
 import type { Body } from './field-samples.ts'
 import type { Seen } from './verdict.ts'
 import { PROMPT_READERS } from '../../../../src/dialects/translate.ts'
+import type { TextProtocol } from '../../../../src/schemas/models/protocols.ts'
 
 /** Models that have what the table says of their protocol. */
 export const UPSTREAM: Readonly<Record<TextProtocol, string>> = {

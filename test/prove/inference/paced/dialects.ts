@@ -1,6 +1,5 @@
 /** The forms of the paced provider and of its callers: a row for each. */
 import type { Dialect } from '../../../../src/schemas/inference/text-request.ts'
-import type { TextProtocol } from '../../../../src/schemas/models/text-models.ts'
 import { bodyOf } from '../../../support/inference/fake-stream.ts'
 import {
   block,
@@ -13,6 +12,7 @@ import {
 } from '../../../support/inference/message-events.ts'
 import { messageStream, USAGE } from '../../../support/inference/responses-streams.ts'
 import type { Proof } from '../../proof.ts'
+import type { TextProtocol } from '../../../../src/schemas/models/protocols.ts'
 
 /** Four bytes: a token by the measure of an endpoint that has taught nothing else. */
 export const WORD = ' abc'

@@ -1,11 +1,11 @@
 /** A node whose one model writes at a steady pace, and whose money can be looked at. */
 import { TOKENS_ADDED_FORMS_MAX } from '../../../../src/schemas/inference/token-limits.ts'
-import type { TextProtocol } from '../../../../src/schemas/models/text-models.ts'
 import { startSpendStand, type SpendStand } from '../../money/spend/spend-stand.ts'
 import { MAKERS } from '../../../support/inference/forms-facts.ts'
 import type { Proof } from '../../proof.ts'
 import { PACED_DIALECTS, PACED_PROTOCOLS } from './dialects.ts'
 import { startPacedProvider, type PacedProvider } from './provider.ts'
+import type { TextProtocol } from '../../../../src/schemas/models/protocols.ts'
 
 export const PACED_MODEL = 'acme/paced'
 /** The same, by a provider that is read to its end when its caller leaves. */

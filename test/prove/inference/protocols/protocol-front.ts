@@ -1,6 +1,5 @@
 /** A front in front of providers of every protocol, each of which speaks its own alone. */
 import { openEgress } from '../../../../src/server/egress/egress.ts'
-import type { TextProtocol } from '../../../../src/schemas/models/text-models.ts'
 import { inferenceWith, openChat } from '../../../support/inference/chat-front.ts'
 import { PROVIDER_KEY } from '../../../support/inference/chat-provider-front.ts'
 import { startFakeProvider, type FakeAnswer } from '../../../support/inference/fake-provider.ts'
@@ -8,6 +7,7 @@ import { MAKERS } from '../../../support/inference/forms-facts.ts'
 import { keptLog } from '../../../support/log.ts'
 import { keptSpend } from '../../../support/money/free-spend.ts'
 import type { Teardown } from '../../../support/teardown.ts'
+import type { TextProtocol } from '../../../../src/schemas/models/protocols.ts'
 
 type Members = Readonly<Record<string, unknown>>
 

@@ -1,7 +1,7 @@
 /** Requests of generators without what Sluice refuses before it calls a provider of another form. */
 import type { Dialect } from '../../../../src/schemas/inference/text-request.ts'
-import type { TextProtocol } from '../../../../src/schemas/models/text-models.ts'
 import { membersOf, type Members } from '../../../../src/schemas/values/members.ts'
+import type { TextProtocol } from '../../../../src/schemas/models/protocols.ts'
 
 /** Which of several URLs cannot be fetched first is chance, and so all are one. */
 const URLS = ['http://x.example/%20?a=b#c', 'https://ü.example/']

@@ -7,12 +7,12 @@ import type { FakeEvent } from '../../../support/inference/fake-stream.ts'
 import { geminiBody, geminiErrorEvent, refusesGemini } from '../../../support/inference/gemini/fake-gemini.ts'
 import { PROVIDER_ANSWERS } from '../../../support/inference/provider-streams.ts'
 import { named, RESPONSES_ANSWERS } from '../../../support/inference/responses-streams.ts'
-import type { TextProtocol } from '../../../../src/schemas/models/text-models.ts'
 import { chat } from '../dialects/chat-dialect.ts'
 import { gemini } from '../dialects/gemini-provider.ts'
 import { messages } from '../dialects/messages-dialect.ts'
 import type { ProviderSide } from '../dialects/proved-dialect.ts'
 import { responses } from '../dialects/responses-dialect.ts'
+import type { TextProtocol } from '../../../../src/schemas/models/protocols.ts'
 
 export interface ProviderForm {
   readonly name: string

@@ -1,7 +1,6 @@
 /** Requests of callers, by the seed: of generators, of the least ones with samples of fields, and random bytes. */
 import fc from 'fast-check'
 import type { Dialect } from '../../../../src/schemas/inference/text-request.ts'
-import type { TextProtocol } from '../../../../src/schemas/models/text-models.ts'
 import { VALID_BODIES } from '../../../support/inference/bodies/valid-bodies.ts'
 import { DIALECTS } from '../fidelity/faithful-dialect.ts'
 import { MODEL } from '../fidelity/faithful-stand.ts'
@@ -9,6 +8,7 @@ import { randomBody } from '../fidelity/random-body.ts'
 import { RawJson } from '../fidelity/raw-json.ts'
 import { LEAST, SAMPLES, type Body, type FieldSample } from '../forms/field-samples.ts'
 import { fitting, withOneUrl } from './fitting.ts'
+import type { TextProtocol } from '../../../../src/schemas/models/protocols.ts'
 
 export interface Asked {
   readonly model: string

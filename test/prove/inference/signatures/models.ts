@@ -1,5 +1,4 @@
 /** Models that sign their reasoning: one of each protocol, and three at a server of chat. */
-import type { TextProtocol } from '../../../../src/schemas/models/text-models.ts'
 import { SIGNATURE_FORMATS } from '../../../../src/dialects/prompt/signatures.ts'
 import type { ProtocolModel } from '../protocols/protocol-front.ts'
 import type { IssuedSignatures } from './issued.ts'
@@ -7,6 +6,7 @@ import { ROUTED, signingChat } from './signing-chat.ts'
 import { signingGemini } from './signing-gemini.ts'
 import { signingMessages } from './signing-messages.ts'
 import { signingResponses } from './signing-responses.ts'
+import type { TextProtocol } from '../../../../src/schemas/models/protocols.ts'
 
 export interface SigningModel extends ProtocolModel {
   /** The one format that its provider takes; null: it sorts formats itself. */

@@ -1,7 +1,6 @@
 /** A provider's stream in the caller's form, with the shape of a stream that is passed on natively. */
 import type { Failure } from '../../../../src/schemas/failures.ts'
 import type { Dialect } from '../../../../src/schemas/inference/text-request.ts'
-import type { TextProtocol } from '../../../../src/schemas/models/text-models.ts'
 import { FAILURE_OF } from '../../../support/inference/provider-chunks.ts'
 import { writerOf } from '../../../support/inference/written-answers.ts'
 import type {
@@ -15,6 +14,7 @@ import type {
 import type { TextEvents } from '../../../../src/dialects/answers.ts'
 import { KeptParts } from '../../../../src/dialects/passed-parts.ts'
 import { PART_PROTOCOLS } from '../../../../src/dialects/translate.ts'
+import type { TextProtocol } from '../../../../src/schemas/models/protocols.ts'
 
 /** The mark that the front writes after every whole stream of chat, and after a native one, too. */
 const DONE = 'data: [DONE]\n\n'

@@ -1,6 +1,5 @@
 /** Usages that providers report over sockets, as callers of each dialect pay them and read them. */
 import { DIALECTS, type Dialect } from '../../../../src/schemas/inference/text-request.ts'
-import type { TextProtocol } from '../../../../src/schemas/models/text-models.ts'
 import { eventsIn } from '../../../support/inference/accumulated.ts'
 import { wholeJson } from '../../../support/inference/fake-chat.ts'
 import type { FakeAnswer } from '../../../support/inference/fake-provider.ts'
@@ -11,6 +10,7 @@ import type { ProtocolModel } from '../protocols/protocol-front.ts'
 import { Faults, together } from '../streams/faults.ts'
 import { TELLINGS, type Members, type Telling } from './tellings.ts'
 import { reportedForms, type ReportedForm } from './reported-forms.ts'
+import type { TextProtocol } from '../../../../src/schemas/models/protocols.ts'
 
 /** The usage that a provider reports in one call, and its cost. */
 interface Plan {

@@ -1,5 +1,4 @@
 /** How providers of each protocol report their usage within answers, streamed and whole. */
-import type { TextProtocol } from '../../../../src/schemas/models/text-models.ts'
 import type { FakeEvent } from '../../../support/inference/fake-stream.ts'
 import { block, blockEnd, started, STOP, stopped, text } from '../../../support/inference/message-events.ts'
 import { messageEvents, named, numbered, RESPONSE } from '../../../support/inference/responses-streams.ts'
@@ -14,6 +13,7 @@ import {
 } from '../cost-oracle.ts'
 import { countOf } from '../../../../src/dialects/usage.ts'
 import { MEDIA_KINDS } from '../../../../src/schemas/money/costs.ts'
+import type { TextProtocol } from '../../../../src/schemas/models/protocols.ts'
 
 export type Members = Readonly<Record<string, unknown>>
 

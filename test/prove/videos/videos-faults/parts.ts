@@ -10,7 +10,6 @@ import { loadCatalogue } from '../../../../src/server/catalogue/load.ts'
 import { SHIPPED_CATALOGUE } from '../../../../src/server/catalogue/shipped.ts'
 import { openEgress } from '../../../../src/server/egress/egress.ts'
 import type { Idempotency } from '../../../../src/server/ports/idempotency.ts'
-import type { VideoMeters } from '../../../../src/server/ports/videos/video-engine.ts'
 import type { VideoJobs } from '../../../../src/server/ports/videos/videos.ts'
 import { openVideoEngine } from '../../../../src/server/runner/videos/engine.ts'
 import { openWebhookSender } from '../../../../src/server/runner/webhooks/sender.ts'
@@ -41,6 +40,7 @@ import { SessionPool } from '../../../../src/workers/sessions/session-pool.ts'
 import { SILENT } from '../../../support/log.ts'
 import { PROVIDER_KEY } from '../../../support/nodes/stand.ts'
 import type { FaultPoints } from './points.ts'
+import type { VideoMeters } from '../../../../src/server/ports/videos/video-work.ts'
 
 /** Where everything is. */
 export interface Place {

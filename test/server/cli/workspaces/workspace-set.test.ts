@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import t from 'tap'
 import { Secret } from '../../../../src/schemas/vault/secret.ts'
-import { parseProviderKey } from '../../../../src/server/cli/workspaces/workspace-set.ts'
 import { findWorkspace } from '../../../../src/server/store/base/find-workspace.ts'
 import { openSecretRows } from '../../../../src/server/store/vault/secrets.ts'
 import { openReleases } from '../../../../src/server/vault/releases.ts'
@@ -15,6 +14,7 @@ import { SILENT } from '../../../support/log.ts'
 import { must } from '../../../support/must.ts'
 import { openFolder } from '../../../support/files/storage.ts'
 import { runVerb } from '../../../support/operator/verbs.ts'
+import { parseProviderKey } from '../../../../src/server/cli/workspaces/workspaces.ts'
 
 const ROOT_KEY = randomBytes(32).toString('base64')
 

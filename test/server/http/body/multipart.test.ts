@@ -12,8 +12,8 @@ import {
   boundaryOf,
   FormUpload,
   smallestOverhead,
+  type BodySource,
 } from '../../../../src/server/http/body/multipart.ts'
-import type { BodySource } from '../../../../src/server/http/body/body-sink.ts'
 import { AUTHORIZATION, openFront } from '../../../support/front.ts'
 import {
   answerOf,

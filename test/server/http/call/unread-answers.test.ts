@@ -2,7 +2,6 @@
 import t, { type Test } from 'tap'
 import { STREAM_HELD_BYTES_MAX } from '../../../../src/schemas/inference/stream-limits.ts'
 import type { Call } from '../../../../src/server/operations/define.ts'
-import type { EventStream } from '../../../../src/server/ports/event-stream.ts'
 import {
   accessTo,
   AUTHORIZATION,
@@ -17,6 +16,7 @@ import {
 import { gate } from '../../../support/gate.ts'
 import { present } from '../../../support/must.ts'
 import { rawClient, requestText, type RawClient } from '../../../support/wire/raw-http.ts'
+import type { EventStream } from '../../../../src/server/ports/inference/inference.ts'
 
 const MIB = 1024 * 1024
 /** More than the buffers of two sockets take. */

@@ -5,8 +5,11 @@ import {
   descriptionOf,
   isObject,
 } from '../../../../src/server/http/reference/members/described.ts'
-import { CALL_TEXTS } from '../../../../src/server/http/reference/members/call-texts.ts'
-import { COMMON_TEXTS, SUBJECT_TEXTS } from '../../../../src/server/http/reference/members/texts.ts'
+import {
+  COMMON_TEXTS,
+  SUBJECT_TEXTS,
+  CALL_TEXTS,
+} from '../../../../src/server/http/reference/members/texts.ts'
 import { FAILURES } from '../../../../src/schemas/failures.ts'
 import { TAGS } from '../../../../src/server/operations/tags.ts'
 import { tabledMembers, type TabledMember } from '../../../support/reference-members.ts'

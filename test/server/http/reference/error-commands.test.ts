@@ -3,9 +3,9 @@ import { spawn } from 'node:child_process'
 import t from 'tap'
 import { FAILURE_SAMPLES } from '../../../../src/schemas/failure-samples.ts'
 import { FAILURES, textOf, type FailureName } from '../../../../src/schemas/failures.ts'
-import { curlOf } from '../../../../src/server/http/reference/error-pages.ts'
 import { plainEnvironment } from '../../../support/load/load.ts'
 import { firstKeys, nodeSettings, runToEnd, sluice, startNode } from '../../../support/nodes/node.ts'
+import { curlOf } from '../../../../src/server/http/reference/site.ts'
 
 t.setTimeout(600_000)
 

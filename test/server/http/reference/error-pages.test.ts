@@ -4,9 +4,9 @@ import { FAILURE_SAMPLES } from '../../../../src/schemas/failure-samples.ts'
 import { FAILURES, type FailureName } from '../../../../src/schemas/failures.ts'
 import { remedyOf } from '../../../../src/schemas/remedies.ts'
 import { buildRouteTable } from '../../../../src/server/http/call/route-table.ts'
-import { curlOf } from '../../../../src/server/http/reference/error-pages.ts'
 import { OPERATIONS } from '../../../../src/server/operations/index.ts'
 import { openFront, TESTED_ORIGIN } from '../../../support/front.ts'
+import { curlOf } from '../../../../src/server/http/reference/site.ts'
 
 const NAMES = (Object.keys(FAILURES) as FailureName[]).filter((name) => name !== 'client_gone')
 

@@ -12,11 +12,11 @@ import { REPLY_BEAT_MS, REPLY_STALL_MS } from '../../../../src/schemas/limits/li
 import type { HttpOptions } from '../../../../src/server/http/front.ts'
 import { TIMER_STEP_MS, Timers } from '../../../../src/server/http/timers.ts'
 import type { Call } from '../../../../src/server/operations/define.ts'
-import type { EventStream } from '../../../../src/server/ports/event-stream.ts'
 import { AUTHORIZATION, openFront, operation, patient } from '../../../support/front.ts'
 import { gate } from '../../../support/gate.ts'
 import { until } from '../../../support/wait.ts'
 import { rawClient, requestText } from '../../../support/wire/raw-http.ts'
+import type { EventStream } from '../../../../src/server/ports/inference/inference.ts'
 
 const LAST_CHUNK = /\r\n0\r\n(?:x-sluice-end: 1\r\n)?\r\n$/
 const asked = (headers: Readonly<Record<string, string>> = {}): string =>

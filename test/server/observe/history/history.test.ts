@@ -1,4 +1,8 @@
 import t from 'tap'
+import { HISTORY_DIMENSIONS, type HistoryData } from '../../../../src/schemas/operator/history.ts'
+import { HISTORY_CANDIDATES, History, HISTORY_BYTES } from '../../../../src/server/observe/history/history.ts'
+import { askedFor, came } from '../../../support/operator/history.ts'
+import { CALL_BUCKETS } from '../../../../src/server/observe/durations.ts'
 import {
   HISTORY_EVENTS_MAX,
   HISTORY_KEYS_MAX,
@@ -9,11 +13,7 @@ import {
   HISTORY_PROVIDERS_MAX,
   HISTORY_QUANTILE_S,
   HISTORY_SECONDS_KEPT,
-} from '../../../../src/schemas/operator/history-limits.ts'
-import { HISTORY_DIMENSIONS, type HistoryData } from '../../../../src/schemas/operator/history.ts'
-import { HISTORY_CANDIDATES, History, HISTORY_BYTES } from '../../../../src/server/observe/history/history.ts'
-import { askedFor, came } from '../../../support/operator/history.ts'
-import { CALL_BUCKETS } from '../../../../src/server/observe/durations.ts'
+} from '../../../../src/schemas/operator/admin-port-limits.ts'
 
 /** A whole hour of the year 2027. */
 const START_S = 1_800_000_000

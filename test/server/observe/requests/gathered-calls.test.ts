@@ -1,6 +1,5 @@
 import t from 'tap'
 import { REQUESTS_FILE_BYTES_MAX } from '../../../../src/schemas/requests/request-limits.ts'
-import { batchBytes, batchesOf } from '../../../../src/schemas/requests/request-batch.ts'
 import { FIGURE, FIGURES, FLAG, UNKNOWN } from '../../../../src/schemas/requests/request-record.ts'
 import {
   REQUESTS_GATHERED_MAX,
@@ -9,6 +8,7 @@ import {
   GatheredCalls,
 } from '../../../../src/server/observe/requests/gathered-calls.ts'
 import { batchOfCalls, settledCall } from '../../../support/requests/settled-call.ts'
+import { batchBytes, batchesOf } from '../../../../src/server/observe/requests/spill-folder.ts'
 
 t.test('only known codes of a provider get into a batch: others may be words of a prompt', async (t) => {
   const unknown = [

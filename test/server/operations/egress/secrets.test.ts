@@ -15,7 +15,7 @@ import {
   EGRESS_SECRETS_MAX,
   EGRESS_SUBSTITUTED_BODY_BYTES_MAX,
 } from '../../../../src/server/operations/egress/forward-request.ts'
-import { EGRESS_FILLED_HEAD_BYTES_MAX } from '../../../../src/server/operations/egress/outgoing-head.ts'
+import { EGRESS_FILLED_HEAD_BYTES_MAX } from '../../../../src/server/operations/egress/outgoing.ts'
 
 const SECRETS = {
   plain: 'v4lue',

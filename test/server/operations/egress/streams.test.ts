@@ -8,7 +8,7 @@ import { openRawEgress } from '../../../support/egress/raw-egress-front.ts'
 import { AUTHORIZATION } from '../../../support/front.ts'
 import { gate } from '../../../support/gate.ts'
 import { still } from '../../../support/wait.ts'
-import { EGRESS_WAITING_BYTES_MAX } from '../../../../src/server/operations/egress/body-flow.ts'
+import { EGRESS_WAITING_BYTES_MAX } from '../../../../src/server/operations/egress/outgoing.ts'
 
 const MIB = 1024 * 1024
 

@@ -2,7 +2,7 @@ import t from 'tap'
 import { answers, vectorOf } from '../../../support/embeddings/provider-behaviours.ts'
 import { limitsOf, openCountedCalls } from '../../../support/limits/counted-calls.ts'
 import { openEmbeddings, PROVIDER_KEY } from '../../../support/embeddings/embeddings-front.ts'
-import { LEXICAL_SLICE_UNITS } from '../../../../src/workers/slice-texts.ts'
+import { LEXICAL_SLICE_UNITS } from '../../../../src/workers/embed-lexical.ts'
 
 const ONE = { model: 'acme/one', input: 'one two three' }
 

@@ -1,7 +1,6 @@
 /** Records of calls: what each call leaves, who may read it, and what it never holds. */
 import t, { type Test } from 'tap'
 import { Compile } from 'typebox/compile'
-import { GENERATION_ID_CHARS_MAX } from '../../../../src/schemas/inference/generation-limits.ts'
 import { GenerationAnswer, type GenerationRecord } from '../../../../src/schemas/inference/generations.ts'
 import { openGenerations } from '../../../../src/server/store/inference/generations.ts'
 import { FREE_SPEND } from '../../../support/money/free-spend.ts'
@@ -34,6 +33,7 @@ import { present } from '../../../support/must.ts'
 import { openTestStore } from '../../../support/stores/postgres.ts'
 import { until } from '../../../support/wait.ts'
 import { openRouterClient } from '../../../support/wire/foreign-clients.ts'
+import { GENERATION_ID_CHARS_MAX } from '../../../../src/schemas/inference/inference-limits.ts'
 
 const isRecord = Compile(GenerationAnswer)
 const hello = { model: 'acme/chat', messages: [{ role: 'user', content: 'Hello there' }] }

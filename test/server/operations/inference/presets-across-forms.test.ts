@@ -2,12 +2,12 @@
 import t from 'tap'
 import type { PresetSource } from '../../../../src/dialects/presets/text-preset.ts'
 import { DIALECTS } from '../../../../src/schemas/inference/text-request.ts'
-import { TEXT_PROTOCOLS, type TextProtocol } from '../../../../src/schemas/models/text-models.ts'
 import type { Members } from '../../../../src/schemas/values/members.ts'
 import { bodyOf } from '../../../support/inference/fake-chat.ts'
 import { rigged } from '../../../support/inference/text-rig.ts'
 import { present } from '../../../support/must.ts'
 import { memoryConfigs, MemoryVersion } from '../../../support/presets/presets.ts'
+import { TEXT_PROTOCOLS, type TextProtocol } from '../../../../src/schemas/models/protocols.ts'
 
 const SCHEMA = { type: 'object', properties: { city: { type: 'string' } } }
 const SHARED = { model: 'acme/one', temperature: 0.5 }

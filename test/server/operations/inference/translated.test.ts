@@ -1,10 +1,10 @@
 /** Calls of one dialect at providers that speak another: the messages of both sides, and the charge. */
 import t from 'tap'
 import { DIALECTS, type Dialect } from '../../../../src/schemas/inference/text-request.ts'
-import { TEXT_PROTOCOLS } from '../../../../src/schemas/models/text-models.ts'
 import { AUTHORIZATION } from '../../../support/front.ts'
 import { PROMPT_TOKENS } from '../../../support/inference/fake-chat.ts'
 import { PROVIDER_PATHS, rigged, SENT_TEXT as TEXT } from '../../../support/inference/text-rig.ts'
+import { TEXT_PROTOCOLS } from '../../../../src/schemas/models/protocols.ts'
 
 const PAIRS = DIALECTS.flatMap((from) =>
   TEXT_PROTOCOLS.filter((to) => to !== from).map((to) => [from, to] as const),

@@ -7,7 +7,6 @@ import { openAdmin } from '../../../../src/server/store/operator/open-admin.ts'
 import type { Store } from '../../../../src/server/store/base/open.ts'
 import { openVideoReads } from '../../../../src/server/store/videos/open-videos.ts'
 import { createVideoClips } from '../../../../src/server/files/clips.ts'
-import type { TransferDeps } from '../../../../src/server/files/transfer-deps.ts'
 import { auditOf } from '../../../support/audit/audit.ts'
 import { box, CLIP } from '../../../support/videos/boxes.ts'
 import { MANAGEMENT_KEY } from '../../../support/front.ts'
@@ -17,6 +16,7 @@ import { openTransfers } from '../../../support/files/transfers.ts'
 import { MemoryViews } from '../../../support/videos/video-jobs.ts'
 import { insertClips, insertVideo, videoId } from '../../../support/videos/video-rows.ts'
 import { openVideosFront, type VideoReply } from '../../../support/videos/videos-front.ts'
+import type { TransferDeps } from '../../../../src/server/files/object-writing.ts'
 
 const LONG = Buffer.concat([CLIP, box('mdat', 300_000)])
 const DONE = videoId(1)

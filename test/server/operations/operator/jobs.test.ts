@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
-import { ADMIN_LISTED_MAX, ADMIN_PAGE_DEFAULT } from '../../../../src/schemas/operator/admin-limits.ts'
 import { openAdminJobs } from '../../../support/operator/admin-jobs.ts'
 import { ADMIN_PAGE_MAX } from '../../../../src/schemas/operator/admin.ts'
+import { ADMIN_LISTED_MAX, ADMIN_PAGE_DEFAULT } from '../../../../src/schemas/operator/admin-port-limits.ts'
 
 t.test('admin.list_jobs 200: jobs of all workspaces, newest first, each with its result', async (t) => {
   const { add, claim, complete, fail, call, workspace, other } = await openAdminJobs(t)

@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto'
 import t, { type Test } from 'tap'
-import {
-  ADMIN_FILE_TYPES_MAX,
-  ADMIN_FILES_COUNTED_MAX,
-} from '../../../../src/schemas/operator/admin-limits.ts'
 import { COUNTED_BYTES_MIN, STORAGE_QUOTA_BYTES_DEFAULT } from '../../../../src/schemas/files/file-limits.ts'
 import { LONG_READS_WAITING_OF_ONE_MAX, longReadsOf } from '../../../../src/server/store/base/long-reads.ts'
-import { keepSweep, lastSweep } from '../../../../src/server/store/operator/sweeps.ts'
 import { openFiles } from '../../../../src/server/store/files/files.ts'
 import { FACTS, storedFile } from '../../../support/files/files.ts'
 import { openInternsFront, type InternsFront } from '../../../support/workspaces/interns-front.ts'
 import { plantMany } from '../../../support/stores/postgres.ts'
+import {
+  ADMIN_FILE_TYPES_MAX,
+  ADMIN_FILES_COUNTED_MAX,
+} from '../../../../src/schemas/operator/admin-port-limits.ts'
+import { keepSweep, lastSweep } from '../../../../src/server/store/operator/storage.ts'
 
 const SWEEP = {
   uploads: 0,

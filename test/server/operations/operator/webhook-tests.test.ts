@@ -24,7 +24,7 @@ import { startReceiver, type Receiver } from '../../../support/webhooks/webhook-
 import { verifiesAsB5, verifiesAsStandard } from '../../../support/webhooks/webhook-verifiers.ts'
 import { delivery, outboxed } from '../../../support/webhooks/webhooks.ts'
 import { openInternsFront, type InternsFront } from '../../../support/workspaces/interns-front.ts'
-import { WEBHOOK_EVENTS_SETTLE_MS } from '../../../../src/server/store/webhooks/ended-events.ts'
+import { WEBHOOK_EVENTS_SETTLE_MS } from '../../../../src/server/store/webhooks/outbox.ts'
 
 t.setTimeout(600_000)
 

@@ -1,9 +1,6 @@
 import t from 'tap'
 import { ENTERPRISE_SCHEMA, USER_SCHEMA } from '../../../../src/schemas/scim/scim-attributes.ts'
-import {
-  SCIM_PATCH_OPERATIONS_MAX,
-  SCIM_VALUES_MAX,
-} from '../../../../src/schemas/scim/scim-resource-limits.ts'
+import { SCIM_PATCH_OPERATIONS_MAX, SCIM_VALUES_MAX } from '../../../../src/schemas/scim/scim-limits.ts'
 import { SCIM_PATCH_READ_AT_ONCE, patchStepsOf } from '../../../../src/server/operations/scim/patch-steps.ts'
 import { SCIM_PATCH_COMPARISONS_MAX, patchedUser } from '../../../../src/server/operations/scim/patch-user.ts'
 import type { ScimUser } from '../../../../src/server/ports/scim/scim.ts'

@@ -4,7 +4,7 @@ import {
   SCIM_RESULTS_DEFAULT,
   SCIM_RESULTS_MAX,
   SCIM_VALUES_MAX,
-} from '../../../../src/schemas/scim/scim-resource-limits.ts'
+} from '../../../../src/schemas/scim/scim-limits.ts'
 import { plantUsers } from '../../../support/scim/directory.ts'
 import { openScimFront } from '../../../support/scim/scim-front.ts'
 import { SCIM_ATTRIBUTES_BYTES_MAX } from '../../../../src/server/operations/scim/user-input.ts'

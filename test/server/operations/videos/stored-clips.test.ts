@@ -7,12 +7,12 @@ import { ok } from '../../../../src/schemas/failures.ts'
 import { VIDEO_CLIP_BYTES_MAX } from '../../../../src/schemas/videos/video-limits.ts'
 import type { ByteReader } from '../../../../src/server/ports/byte-streams.ts'
 import { createVideoClips } from '../../../../src/server/files/clips.ts'
-import type { TransferDeps } from '../../../../src/server/files/transfer-deps.ts'
 import { box, CLIP } from '../../../support/videos/boxes.ts'
 import { must } from '../../../support/must.ts'
 import { openDisk } from '../../../support/files/storage.ts'
 import { openTransfers } from '../../../support/files/transfers.ts'
 import { openVideosFront, type VideosFront } from '../../../support/videos/videos-front.ts'
+import type { TransferDeps } from '../../../../src/server/files/object-writing.ts'
 
 const ID = 'vid_1'
 const LONG = Buffer.concat([CLIP, box('mdat', 300_000)])

@@ -1,10 +1,8 @@
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
-import { GRANTED_AT_ONCE } from '../../../../src/schemas/scim/mapping-limits.ts'
 import { ok } from '../../../../src/schemas/failures.ts'
-import type { SyncJob } from '../../../../src/server/ports/scim/directory.ts'
-import type { SyncWork } from '../../../../src/server/ports/scim/sync-work.ts'
+import type { SyncJob, SyncWork } from '../../../../src/server/ports/scim/directory.ts'
 import {
   SYNC_LEASE_MS,
   SYNC_POLL_MS,
@@ -28,6 +26,7 @@ import { openTestStore } from '../../../support/stores/postgres.ts'
 import { spawnServer } from '../../../support/nodes/spawned.ts'
 import { until } from '../../../support/wait.ts'
 import { untilWaiting } from '../../../support/stores/lock-waiters.ts'
+import { GRANTED_AT_ONCE } from '../../../../src/schemas/scim/scim-limits.ts'
 
 t.test('a runner comes to a sync by itself, and two runners end each one once', async (t) => {
   const { store, workspace, work, startSync, ended } = await openDirectory(t)

@@ -1,19 +1,19 @@
 import t, { type Test } from 'tap'
-import { GENERATION_DAYS_DEFAULT } from '../../../../src/schemas/inference/generation-limits.ts'
 import { readFrom } from '../../../../src/server/config.ts'
 import { openRetentionLeases } from '../../../../src/server/store/base/retention-lease.ts'
 import type { Store } from '../../../../src/server/store/base/open.ts'
 import {
+  openGenerations,
   ensureGenerationDays,
   generationDays,
-} from '../../../../src/server/store/inference/generation-days.ts'
-import { openGenerations } from '../../../../src/server/store/inference/generations.ts'
+} from '../../../../src/server/store/inference/generations.ts'
 import { generationAt } from '../../../support/inference/generations.ts'
 import { SILENT } from '../../../support/log.ts'
 import { turnTo } from '../../../support/money/accounts.ts'
 import { present } from '../../../support/must.ts'
 import { openTestStore } from '../../../support/stores/postgres.ts'
 import { KEPT_DAYS_MAX } from '../../../../src/schemas/operator/settings.ts'
+import { GENERATION_DAYS_DEFAULT } from '../../../../src/schemas/inference/inference-limits.ts'
 
 const TODAY = '2024-03-31'
 

@@ -1,5 +1,4 @@
 import t, { type Test } from 'tap'
-import { GENERATIONS_FLUSH_MS } from '../../../../src/schemas/inference/generation-limits.ts'
 import { keptPrice } from '../../../../src/schemas/money/price-at.ts'
 import type {
   Generation,
@@ -28,6 +27,7 @@ import { keptLog } from '../../../support/log.ts'
 import { must, present } from '../../../support/must.ts'
 import { openTestStore } from '../../../support/stores/postgres.ts'
 import { until } from '../../../support/wait.ts'
+import { GENERATIONS_FLUSH_MS } from '../../../../src/schemas/inference/inference-limits.ts'
 
 interface Opened extends Generations {
   readonly store: Store

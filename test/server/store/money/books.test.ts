@@ -1,8 +1,8 @@
 import t from 'tap'
 import { accountsOf, Books, type Entry } from '../../../../src/server/store/money/lending/books.ts'
 import type { Settlement } from '../../../../src/server/ports/money/journal.ts'
-import type { TextTokens } from '../../../../src/server/ports/money/text-tokens.ts'
 import { settlement } from '../../../support/money/money.ts'
+import type { TextTokens } from '../../../../src/server/ports/money/money.ts'
 
 const DAYS = ['2026-03-01', '2026-03-02']
 const WHOSE = [1, 2, 3].map((at) => ({

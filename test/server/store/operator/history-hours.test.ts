@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
 import t, { type Test } from 'tap'
-import { HISTORY_HOURS_KEPT, HISTORY_LINES_MAX } from '../../../../src/schemas/operator/history-limits.ts'
 import type { HistoryInput } from '../../../../src/schemas/operator/history-range.ts'
 import { must } from '../../../support/must.ts'
 import { openHistory } from '../../../../src/server/main/front-ports.ts'
@@ -12,6 +11,7 @@ import {
 } from '../../../../src/server/store/operator/history-hours.ts'
 import { openTestStore } from '../../../support/stores/postgres.ts'
 import { askedFor, came } from '../../../support/operator/history.ts'
+import { HISTORY_HOURS_KEPT, HISTORY_LINES_MAX } from '../../../../src/schemas/operator/admin-port-limits.ts'
 
 /** A whole hour of the year 2027. */
 const HOUR_S = 1_800_000_000

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
 import t, { type Test } from 'tap'
-import { ADMIN_LISTED_MAX } from '../../../../src/schemas/operator/admin-limits.ts'
 import { VIDEO_STATUSES } from '../../../../src/schemas/videos/video-jobs.ts'
 import { DELIVERY_STATES } from '../../../../src/schemas/webhooks/webhook-deliveries.ts'
 import { deliveriesIn, deliveryListing } from '../../../../src/server/store/operator/deliveries.ts'
@@ -13,6 +12,7 @@ import { must } from '../../../support/must.ts'
 import { nodesOf, rowsRead, type PlanNode, type ReportedPlan } from '../../../support/stores/plans.ts'
 import { openTestStore } from '../../../support/stores/postgres.ts'
 import { videoId } from '../../../support/videos/video-rows.ts'
+import { ADMIN_LISTED_MAX } from '../../../../src/schemas/operator/admin-port-limits.ts'
 
 interface Owner {
   readonly organizationId: string

@@ -1,5 +1,4 @@
 import t, { type Test } from 'tap'
-import { GRANTED_AT_ONCE } from '../../../../src/schemas/scim/mapping-limits.ts'
 import type { MemberRole } from '../../../../src/schemas/workspaces/workspaces.ts'
 import {
   groupRemoved,
@@ -22,6 +21,7 @@ import {
 } from '../../../support/scim/directory.ts'
 import { must } from '../../../support/must.ts'
 import { openTestStore } from '../../../support/stores/postgres.ts'
+import { GRANTED_AT_ONCE } from '../../../../src/schemas/scim/scim-limits.ts'
 
 t.test(
   'active members of a group have one grant of each of its mappings, as long as they are members',

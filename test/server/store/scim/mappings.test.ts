@@ -1,9 +1,7 @@
 import t, { type Test } from 'tap'
 import type { GroupMapping } from '../../../../src/server/ports/scim/directory.ts'
 import type { Outcome } from '../../../../src/schemas/failures.ts'
-import { GRANTED_AT_ONCE } from '../../../../src/schemas/scim/mapping-limits.ts'
 import { membersJoined } from '../../../../src/server/store/scim/grants.ts'
-import { lockDirectory } from '../../../../src/server/store/scim/lock.ts'
 import { openGroupMappings } from '../../../../src/server/store/scim/mappings.ts'
 import { openWorkspaces } from '../../../../src/server/store/lifecycle/open-workspaces.ts'
 import { addMember, listMembers, removeMember } from '../../../../src/server/store/workspaces/members.ts'
@@ -14,6 +12,8 @@ import { grantsIn, plantGroup, plantMembers, plantUsers } from '../../../support
 import { must } from '../../../support/must.ts'
 import { openTestStore } from '../../../support/stores/postgres.ts'
 import { untilWaiting } from '../../../support/stores/lock-waiters.ts'
+import { GRANTED_AT_ONCE } from '../../../../src/schemas/scim/scim-limits.ts'
+import { lockDirectory } from '../../../../src/server/store/scim/one-at-a-time.ts'
 
 /** `npm test` runs a tenth of the races of the proof. */
 const RACES = 100

@@ -1,7 +1,10 @@
 import t from 'tap'
 import { ok } from '../../../../src/schemas/failures.ts'
-import { lockDirectory } from '../../../../src/server/store/scim/lock.ts'
-import { DIRECTORY_CALLS_WAITING_MAX, oneAtATime } from '../../../../src/server/store/scim/one-at-a-time.ts'
+import {
+  DIRECTORY_CALLS_WAITING_MAX,
+  oneAtATime,
+  lockDirectory,
+} from '../../../../src/server/store/scim/one-at-a-time.ts'
 import { openStore } from '../../../../src/server/store/base/open.ts'
 import { openTestStore } from '../../../support/stores/postgres.ts'
 import { EVERYTHING, openScimStand } from '../../../support/scim/scim.ts'

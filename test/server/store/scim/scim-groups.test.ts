@@ -1,6 +1,6 @@
 import t from 'tap'
 import { LIST_PAGE_BYTES_MAX } from '../../../../src/schemas/limits/limits.ts'
-import { SCIM_LISTED_MEMBERS_MAX } from '../../../../src/schemas/scim/scim-resource-limits.ts'
+import { SCIM_LISTED_MEMBERS_MAX } from '../../../../src/schemas/scim/scim-limits.ts'
 import type { ScimGroupStep } from '../../../../src/server/ports/scim/scim.ts'
 import { newId } from '../../../../src/server/store/base/ids.ts'
 import { auditOf } from '../../../support/audit/audit.ts'

@@ -1,6 +1,5 @@
 import t from 'tap'
 import { hashOfKey, isKeyShaped } from '../../../../src/schemas/keys/api-keys.ts'
-import { SCIM_TOKENS_MAX } from '../../../../src/schemas/scim/scim-token-limits.ts'
 import { createAccess } from '../../../../src/server/access/access.ts'
 import { openApiKeys } from '../../../../src/server/store/keys/api-key-management.ts'
 import { openKeyStore } from '../../../../src/server/store/keys/api-keys.ts'
@@ -19,6 +18,7 @@ import { testHints } from '../../../support/stores/hints.ts'
 import { SILENT } from '../../../support/log.ts'
 import { must } from '../../../support/must.ts'
 import { openTestStore, waitLong } from '../../../support/stores/postgres.ts'
+import { SCIM_TOKENS_MAX } from '../../../../src/schemas/scim/scim-limits.ts'
 
 type Tap = Parameters<typeof openTestStore>[0]
 

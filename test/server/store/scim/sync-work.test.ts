@@ -1,6 +1,4 @@
 import t, { type Test } from 'tap'
-import { GRANTED_AT_ONCE } from '../../../../src/schemas/scim/mapping-limits.ts'
-import type { SyncClaim, SyncPlace } from '../../../../src/server/ports/scim/sync-work.ts'
 import { groupRemoved } from '../../../../src/server/store/scim/grants.ts'
 import { openGroupMappings } from '../../../../src/server/store/scim/mappings.ts'
 import {
@@ -21,6 +19,8 @@ import {
 import { must, present } from '../../../support/must.ts'
 import { openTestStore } from '../../../support/stores/postgres.ts'
 import { SYNC_LEASE_MS } from '../../../../src/server/runner/scim/syncs.ts'
+import { GRANTED_AT_ONCE } from '../../../../src/schemas/scim/scim-limits.ts'
+import type { SyncClaim, SyncPlace } from '../../../../src/server/ports/scim/directory.ts'
 
 t.test(
   'a sync adds missing grants, removes wrong ones and corrects roles, and writes nothing else',

@@ -3,13 +3,13 @@ import { LIVE_LOOKS_KEPT, LIVE_MODELS_MAX } from '../../../../src/schemas/operat
 import { LiveView } from '../../../../src/schemas/operator/live-view.ts'
 import { Compile } from 'typebox/compile'
 import type { ChildLook } from '../../../../src/server/supervisor/fleet/fleet.ts'
-import { LiveSpans } from '../../../../src/server/supervisor/admin-port/live-spans.ts'
 import { liveView } from '../../../../src/server/supervisor/admin-port/live-feed.ts'
 import type { Advice } from '../../../../src/server/observe/load-advice.ts'
 import { READY } from '../../../support/operator/admin-port.ts'
 import { callsOf, FRONT_LOAD, MONEY, readingAt } from '../../../support/operator/live-readings.ts'
 import type { LiveReading } from '../../../../src/server/observe/live-reader.ts'
 import { CALL_BUCKETS, quantileMs } from '../../../../src/server/observe/durations.ts'
+import { LiveSpans } from '../../../../src/server/supervisor/admin-port/live-figures.ts'
 
 const OWN = { seconds: 1, cpuShare: 0.01, memoryBytes: 100 }
 const CORES = { all: 2, idle: 1 }

@@ -1,11 +1,11 @@
 import t, { type Test } from 'tap'
 import { explainFullDisk, watchRoom } from '../../../../src/server/supervisor/data-directory/disk-room.ts'
-import { EmbeddedPostgresError } from '../../../../src/server/supervisor/postgres/postgres-error.ts'
 import { ReadinessWatch } from '../../../../src/server/supervisor/readiness.ts'
 import { StartRefused } from '../../../../src/server/supervisor/start-refused.ts'
 import { SILENT } from '../../../support/log.ts'
 import { NO_MOUNT, tinyDisk } from '../../../support/files/tiny-disk.ts'
 import { until } from '../../../support/wait.ts'
+import { EmbeddedPostgresError } from '../../../../src/server/supervisor/postgres/postgres-binaries.ts'
 
 t.test('a start that fails on a full disk reports that in one sentence with the place', async (t) => {
   const disks = { dataDir: '/data of a node', objects: null }

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { PendingRequests } from '../../../../src/server/supervisor/fleet/pending-requests.ts'
+import { PendingRequests } from '../../../../src/server/supervisor/fleet/channel.ts'
 
 const LONG_MS = 60_000
 

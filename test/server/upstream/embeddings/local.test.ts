@@ -22,7 +22,7 @@ import { callerBy } from '../../../support/keys/callers.ts'
 import { catalogueOf } from '../../../support/models/catalogue.ts'
 import { present } from '../../../support/must.ts'
 import { SILENT } from '../../../support/log.ts'
-import { LEXICAL_SLICE_NUMBERS, LEXICAL_SLICE_UNITS } from '../../../../src/workers/slice-texts.ts'
+import { LEXICAL_SLICE_NUMBERS, LEXICAL_SLICE_UNITS } from '../../../../src/workers/embed-lexical.ts'
 
 type Calling = Parameters<LexicalEmbeddings['embed']>[0]['call']
 

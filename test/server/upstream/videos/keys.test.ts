@@ -6,12 +6,12 @@ import {
   VIDEO_UNSENT_RETRY_MS,
 } from '../../../../src/schemas/videos/video-provider-limits.ts'
 import type { ReleaseRequest, SecretReleases } from '../../../../src/server/ports/vault/vault.ts'
+import { fakeEndpoint, openVideos, orderOf, OWN_KEY, timesOf } from '../../../support/videos/video-stand.ts'
 import {
   VIDEO_OWN_KEYS_MAX,
   VIDEO_OWN_KEY_MS,
   VideoKeys,
-} from '../../../../src/server/upstream/videos/keys.ts'
-import { fakeEndpoint, openVideos, orderOf, OWN_KEY, timesOf } from '../../../support/videos/video-stand.ts'
+} from '../../../../src/server/upstream/videos/video-providers.ts'
 
 const OWN = { target: { ownSecret: 'fake_api_key' } }
 const { provider: PROVIDER } = fakeEndpoint('https://films.example/v1')

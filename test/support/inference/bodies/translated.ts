@@ -3,8 +3,8 @@ import { PROMPT_WRITERS } from '../../../../src/dialects/writers.ts'
 import type { Prompt, Turn } from '../../../../src/dialects/prompt/prompt.ts'
 import type { WriteTerms, WrittenPrompt } from '../../../../src/dialects/prompt/write-terms.ts'
 import type { Dialect } from '../../../../src/schemas/inference/text-request.ts'
-import type { TextProtocol } from '../../../../src/schemas/models/text-models.ts'
 import { PROMPT_READERS } from '../../../../src/dialects/translate.ts'
+import type { TextProtocol } from '../../../../src/schemas/models/protocols.ts'
 
 type Body = Readonly<Record<string, unknown>>
 

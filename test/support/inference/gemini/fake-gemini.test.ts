@@ -1,7 +1,6 @@
 /** The fake Gemini answers as Google does, and refuses what Google refuses. */
 import t, { type Test } from 'tap'
-import { geminiPaths } from '../../../../src/dialects/gemini/calls.ts'
-import { GeminiPartStream } from '../../../../src/dialects/gemini/parts.ts'
+import { GeminiPartStream, geminiPaths } from '../../../../src/dialects/gemini/parts.ts'
 import { answersGemini, geminiErrorEvent, geminiEvents, strictGemini } from './fake-gemini.ts'
 import { startFakeProvider } from '../fake-provider.ts'
 import { streams } from '../fake-stream.ts'

@@ -7,8 +7,8 @@ import type {
   ProviderView,
 } from '../../../../schemas/operator/live-view.ts'
 import { percentText } from '../../../observe/load-advice.ts'
-import type { Tone } from '../../parts/colour.ts'
 import { fitted, type Line, piece, type Piece, widthOf } from './text.ts'
+import type { Tone } from '../../parts/terminal-text.ts'
 
 /** Lines that belong together. On a small screen a section shows its first lines and the number of its other items. */
 export interface Section {

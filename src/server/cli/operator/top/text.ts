@@ -1,5 +1,4 @@
-import { inTone, type Tone } from '../../parts/colour.ts'
-import { escapeControls } from '../../parts/terminal-text.ts'
+import { escapeControls, inTone, type Tone } from '../../parts/terminal-text.ts'
 
 export interface Piece {
   readonly text: string

@@ -11,7 +11,7 @@ import { LIST_PAGE, ListPager, rowsOf, type Listed } from '../parts/lists.tsx'
 import { useLoaded } from '../parts/loaded.tsx'
 import { offsetOf } from '../parts/pager.tsx'
 import { FREE, otherPrices, perMillion, videoPrice } from '../parts/prices.ts'
-import { SubjectLink } from '../parts/subject-link.tsx'
+import { SubjectLink } from '../parts/links.tsx'
 
 const WORDS_CHARS_MAX: typeof MODELS_WORDS_CHARS_MAX = 256
 const KINDS = [

@@ -10,12 +10,11 @@ import type {
 import { messageOf } from '../api.ts'
 import { hashOf, type PageContext } from '../page.ts'
 import { Confirm, Dialog, useAction } from '../parts/dialog.tsx'
-import { EndpointBadge } from '../parts/endpoint-badge.tsx'
 import { Facts } from '../parts/facts.tsx'
 import { NONE, Time } from '../parts/figures.tsx'
 import { Awaited, useLoaded } from '../parts/loaded.tsx'
 import { perMillion } from '../parts/prices.ts'
-import { Badge } from '../parts/badge.tsx'
+import { Badge, EndpointBadge } from '../parts/badge.tsx'
 import { errorAbout, SelectField } from '../parts/fields.tsx'
 import { useWorkspaces } from '../parts/workspaces.ts'
 

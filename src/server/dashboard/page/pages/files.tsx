@@ -1,14 +1,14 @@
 import { h, type ComponentChild } from 'preact'
-import type { ADMIN_FILES_COUNTED_MAX } from '../../../../schemas/operator/admin-limits.ts'
-import type { AdminStorageShape } from '../../../../schemas/operator/admin.ts'
+import type { AdminStorageShape, AdminFileTypeShape } from '../../../../schemas/operator/admin.ts'
 import type { Page, PageContext } from '../page.ts'
 import { Meter } from '../parts/badge.tsx'
-import { LoadedTable, type Column } from '../parts/data-table.tsx'
-import { bytes, count, Time } from '../parts/figures.tsx'
+import { LoadedTable, type Column, DataTable } from '../parts/data-table.tsx'
+import { bytes, count, Time, share } from '../parts/figures.tsx'
 import { linkWith, LIST_PAGE, ListPager, Reload } from '../parts/lists.tsx'
-import { useLoaded } from '../parts/loaded.tsx'
+import { useLoaded, Awaited } from '../parts/loaded.tsx'
 import { offsetOf } from '../parts/pager.tsx'
-import { FileTypesDialog } from './setup/file-types.tsx'
+import type { ADMIN_FILES_COUNTED_MAX } from '../../../../schemas/operator/admin-port-limits.ts'
+import { Dialog } from '../parts/dialog.tsx'
 
 export const filesPage: Page = {
   path: 'files',
@@ -162,4 +162,65 @@ function sentenceOf({ recounted = 0, ...removed }: Readonly<Record<string, numbe
   return recounted === 0
     ? first
     : `${first} Corrected the size of ${count(recounted)} container ${recounted === 1 ? 'file' : 'files'}.`
+}
+
+interface FileTypesProps {
+  readonly context: PageContext
+  readonly workspace: string
+  onClose(): void
+}
+
+/** What a workspace stores, by the type of its files: of what there is the most, and what takes the room. */
+function FileTypesDialog({ context: { api }, workspace, onClose }: FileTypesProps): ComponentChild {
+  const loaded = useLoaded(
+    async (signal) => {
+      const query = { workspace_id: workspace }
+      const { data } = await api.get<{ data: { workspaces: readonly AdminStorageShape[] } }>(
+        ['admin', 'storage'],
+        query,
+        signal,
+      )
+      return data.workspaces[0] ?? null
+    },
+    [api, workspace],
+  )
+  const { value } = loaded
+  return (
+    <Dialog title={`Files of ${value?.name ?? 'a workspace'}`} onClose={onClose}>
+      <div class="body">
+        <Awaited {...loaded} />
+        {value === null && <p class="notice warn">Workspace not found.</p>}
+        {value !== undefined && value !== null && (
+          <DataTable<AdminFileTypeShape>
+            caption="Files by type, largest first"
+            columns={typeColumns(value.types ?? [])}
+            rows={value.types ?? []}
+            keyOf={({ mime_type: type }) => type}
+            empty="No files."
+          />
+        )}
+      </div>
+    </Dialog>
+  )
+}
+
+function typeColumns(types: readonly AdminFileTypeShape[]): readonly Column<AdminFileTypeShape>[] {
+  const all = types.reduce((sum, { bytes: size }) => sum + size, 0)
+  return [
+    { title: 'Type', isName: true, cell: (row) => row.mime_type, sortBy: (row) => row.mime_type },
+    { title: 'Files', isNumber: true, cell: (row) => count(row.files), sortBy: (row) => row.files },
+    {
+      title: 'Size',
+      sortBy: (row) => row.bytes,
+      cell: (row) => (
+        <Meter
+          label={`Share of ${row.mime_type}`}
+          value={row.bytes}
+          max={all}
+          isShare
+          text={`${bytes(row.bytes)}, ${share(all === 0 ? 0 : row.bytes / all)}`}
+        />
+      ),
+    },
+  ]
 }

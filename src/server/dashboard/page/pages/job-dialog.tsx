@@ -12,12 +12,12 @@ import { Dialog } from '../parts/dialog.tsx'
 import { Facts } from '../parts/facts.tsx'
 import { bytes, count, duration, NONE, share, Time, usd } from '../parts/figures.tsx'
 import { useFocusedHeading } from '../parts/focus.ts'
-import { isOpen, JobBadge } from '../parts/job-state.tsx'
 import { useKeyNames } from '../parts/key-names.ts'
 import { Awaited, useLoaded } from '../parts/loaded.tsx'
 import { useRefresh } from '../parts/refresh.ts'
 import { ApiError, messageOf, type Api } from '../api.ts'
 import { DeliveryDialog } from './delivery-dialog.tsx'
+import { isOpenJob, JobBadge } from '../parts/badge.tsx'
 
 const STEPS: Readonly<Record<AdminJobStep, string>> = {
   accepted: 'Accepted',
@@ -59,7 +59,7 @@ export function JobDialog({ context, id, onChange, onClose }: JobDialogProps): C
 }
 
 function isMoving(job: AdminJobDetailsShape): boolean {
-  return isOpen(job) || job.deliveries.some(({ state }) => state === 'waiting')
+  return isOpenJob(job) || job.deliveries.some(({ state }) => state === 'waiting')
 }
 
 function Details({ context, job, onChange }: JobPart): ComponentChild {
@@ -118,7 +118,7 @@ function JobFacts({
         ['Cost', costOf(job)],
         ['Generation', job.generation_id === null ? null : <code>{job.generation_id}</code>],
         ['Claimed', claimOf(lease)],
-        ['Expires', isOpen(job) ? <Time at={job.expires_at} /> : null],
+        ['Expires', isOpenJob(job) ? <Time at={job.expires_at} /> : null],
         ['Clips expire', job.clips_expire_at === null ? null : <Time at={job.clips_expire_at} />],
         ['Audit', <a href={hashOf('audit', { object_id: job.id })}>Change history</a>],
       ]}

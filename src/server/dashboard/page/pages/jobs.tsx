@@ -3,18 +3,17 @@ import type { AdminJobShape } from '../../../../schemas/operator/admin.ts'
 import type { Page, PageContext } from '../page.ts'
 import { LoadedTable, type Column } from '../parts/data-table.tsx'
 import { DeliveryBadge } from '../parts/deliveries.tsx'
-import { GuideLink } from '../parts/empty-links.tsx'
 import { SelectField } from '../parts/fields.tsx'
 import { NONE, Time, usd } from '../parts/figures.tsx'
 import { SearchField, WorkspaceFilter } from '../parts/filters.tsx'
-import { isOpen, JobBadge, JOB_STATES } from '../parts/job-state.tsx'
 import { linkWith, ListPager, LIST_PAGE, Reload, rowsOf, total, type Listed } from '../parts/lists.tsx'
 import { useLoaded, type Loaded } from '../parts/loaded.tsx'
 import { offsetOf } from '../parts/pager.tsx'
-import { SubjectLink } from '../parts/subject-link.tsx'
+import { SubjectLink, GuideLink } from '../parts/links.tsx'
 import { useRefresh } from '../parts/refresh.ts'
 import { useWorkspaces } from '../parts/workspaces.ts'
 import { JobDialog } from './job-dialog.tsx'
+import { isOpenJob, JobBadge, JOB_STATES } from '../parts/badge.tsx'
 
 export const jobsPage: Page = {
   path: 'jobs',
@@ -109,7 +108,7 @@ function useJobs({ api, query }: PageContext): AskedJobs {
       ),
     [api, status, provider, workspace, offset],
   )
-  useRefresh(loaded.value?.data.some(isOpen) === true, loaded)
+  useRefresh(loaded.value?.data.some(isOpenJob) === true, loaded)
   return { status, provider, workspace, loaded }
 }
 

@@ -4,16 +4,14 @@ import type { EndpointSummary } from '../../../../schemas/endpoints/private-endp
 import { useLive } from '../live.ts'
 import type { Page, PageContext } from '../page.ts'
 import { type Column, DataTable, LoadedTable } from '../parts/data-table.tsx'
-import { GuideLink, StartLink } from '../parts/empty-links.tsx'
 import { duration, figure, NONE, share, Time } from '../parts/figures.tsx'
-import { ProviderBadge } from '../parts/provider-badge.tsx'
-import { SubjectLink } from '../parts/subject-link.tsx'
-import { EndpointBadge } from '../parts/endpoint-badge.tsx'
+import { SubjectLink, GuideLink, StartLink } from '../parts/links.tsx'
 import { useFocusedHeading } from '../parts/focus.ts'
 import { linkWith, Reload } from '../parts/lists.tsx'
 import { useLoaded } from '../parts/loaded.tsx'
 import { Catalogue } from './catalogue.tsx'
 import { EndpointDialog } from './endpoint-dialog.tsx'
+import { EndpointBadge, ProviderBadge } from '../parts/badge.tsx'
 
 export const modelsPage: Page = {
   path: 'models',

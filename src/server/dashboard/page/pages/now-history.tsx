@@ -6,12 +6,6 @@ import type {
   HistoryDimension,
   HistoryLine,
 } from '../../../../schemas/operator/history.ts'
-import type {
-  HISTORY_KEYS_MAX,
-  HISTORY_MODELS_MAX,
-  HISTORY_OPERATIONS_MAX,
-  HISTORY_PROVIDERS_MAX,
-} from '../../../../schemas/operator/history-limits.ts'
 import type { Static } from 'typebox'
 import { LegendChart } from '../charts/legend-chart.tsx'
 import type { ChartLine } from '../charts/time-chart.tsx'
@@ -22,6 +16,12 @@ import { duration, figure, usd } from '../parts/figures.tsx'
 import { useKeyNames } from '../parts/key-names.ts'
 import { Awaited, useLoaded } from '../parts/loaded.tsx'
 import { useRefresh } from '../parts/refresh.ts'
+import type {
+  HISTORY_KEYS_MAX,
+  HISTORY_MODELS_MAX,
+  HISTORY_OPERATIONS_MAX,
+  HISTORY_PROVIDERS_MAX,
+} from '../../../../schemas/operator/admin-port-limits.ts'
 
 const METRICS = [
   ['requests', 'Requests per second'],

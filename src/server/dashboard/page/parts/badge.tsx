@@ -1,4 +1,10 @@
+import type { Static } from 'typebox'
 import { h, type ComponentChild } from 'preact'
+import type { EndpointStatus } from '../../../../schemas/endpoints/private-endpoints.ts'
+import type { AuditEventShape } from '../../../../schemas/audit/audit.ts'
+import type { ProviderView } from '../../../../schemas/operator/live-view.ts'
+import { Time } from './figures.tsx'
+import type { VideoStatus } from '../../../../schemas/videos/video-jobs.ts'
 
 export type Tone = 'good' | 'warn' | 'bad' | 'plain'
 
@@ -48,4 +54,97 @@ export function Meter({ label, value, max, text, isShare = false }: MeterProps):
       <span class="hint">{text}</span>
     </div>
   )
+}
+
+const ENDPOINT_TONES: Readonly<Record<EndpointStatus, Tone>> = {
+  draft: 'plain',
+  active: 'good',
+  disabled: 'warn',
+}
+
+export function EndpointBadge({ status }: { readonly status: EndpointStatus }): ComponentChild {
+  return <Badge text={status} tone={ENDPOINT_TONES[status]} />
+}
+
+export type AuditEvent = Static<typeof AuditEventShape>
+
+type Deed = AuditEvent['outcome'] | 'created' | 'deleted'
+
+const DEED_TONES: Readonly<Record<Deed, Tone>> = {
+  created: 'good',
+  changed: 'plain',
+  deleted: 'warn',
+  released: 'plain',
+  refused: 'bad',
+}
+
+/** What an event did to its object: it was not there before, or is gone since. */
+function deedOf({ outcome, before, after }: Pick<AuditEvent, 'outcome' | 'before' | 'after'>): Deed {
+  if (outcome !== 'changed' || (before === null && after === null)) return outcome
+  return before === null ? 'created' : after === null ? 'deleted' : 'changed'
+}
+
+export function OutcomeBadge({ event }: { readonly event: AuditEvent }): ComponentChild {
+  const deed = deedOf(event)
+  return <Badge text={deed} tone={DEED_TONES[deed]} />
+}
+
+const PROVIDER_TONES: Readonly<Record<ProviderView['state'], Tone>> = {
+  ok: 'good',
+  failing: 'bad',
+  open: 'bad',
+  idle: 'plain',
+}
+
+interface ProviderBadgeProps {
+  /** Undefined: the node has not asked the provider since it started. */
+  readonly state: ProviderView['state'] | undefined
+  readonly breaker?: ProviderView['breaker']
+}
+
+/** How a provider did lately; with an open circuit breaker since when, and when a call may probe it next. */
+export function ProviderBadge({ state, breaker = null }: ProviderBadgeProps): ComponentChild {
+  if (state === undefined) return <span class="hint">no calls yet</span>
+  const badge = <Badge text={state} tone={PROVIDER_TONES[state]} />
+  if (breaker === null) return badge
+  const { endpoints, since, next_probe_at: probeAt } = breaker
+  const next =
+    probeAt === null ? ', the next call tests it' : [', next test ', <Time key="probe" at={probeAt} />]
+  return (
+    <span title={`Open circuit breakers: ${endpoints.join(', ')}`}>
+      {badge}
+      <span class="hint">
+        {' since '}
+        <Time at={since} />
+        {next}
+      </span>
+    </span>
+  )
+}
+
+const JOB_TONES: Readonly<Record<VideoStatus, Tone>> = {
+  pending: 'plain',
+  in_progress: 'plain',
+  completed: 'good',
+  failed: 'bad',
+  cancelled: 'warn',
+  expired: 'bad',
+}
+const OPEN_JOBS: readonly VideoStatus[] = ['pending', 'in_progress']
+
+/** For a select: every state and its word. */
+export const JOB_STATES: readonly (readonly [VideoStatus, string])[] = (
+  Object.keys(JOB_TONES) as VideoStatus[]
+).map((status) => [status, wordOf(status)])
+
+export function isOpenJob({ status }: { readonly status: VideoStatus }): boolean {
+  return OPEN_JOBS.includes(status)
+}
+
+export function JobBadge({ status }: { readonly status: VideoStatus }): ComponentChild {
+  return <Badge text={wordOf(status)} tone={JOB_TONES[status]} />
+}
+
+function wordOf(status: VideoStatus): string {
+  return status.replace('_', ' ')
 }

@@ -8,7 +8,7 @@ import { Badge, type Tone } from './badge.tsx'
 import type { Column } from './data-table.tsx'
 import { Confirm } from './dialog.tsx'
 import { count, Time } from './figures.tsx'
-import { SubjectLink } from './subject-link.tsx'
+import { SubjectLink } from './links.tsx'
 
 const TONES: Readonly<Record<DeliveryState, Tone>> = { waiting: 'plain', delivered: 'good', dead: 'bad' }
 

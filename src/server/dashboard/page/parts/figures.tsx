@@ -80,3 +80,27 @@ export function relative(at: string, now = Date.now()): string {
   const [unit, size] = STEPS.find(([, size]) => Math.abs(seconds) >= size) ?? ['second', 1]
   return ago.format(Math.trunc(seconds / size), unit)
 }
+
+interface TileProps {
+  readonly name: string
+  readonly value: string
+  readonly note?: string | undefined
+  readonly tone?: 'bad' | 'warn' | undefined
+}
+
+/** One figure, large; a `dl` of the class `tiles` holds several. */
+export function Tile({ name, value, note, tone = undefined }: TileProps): ComponentChild {
+  return (
+    <div class={`tile ${tone ?? ''}`}>
+      <dt>{name}</dt>
+      <dd>
+        {value} {note !== undefined && <small title={note}>{note}</small>}
+      </dd>
+    </div>
+  )
+}
+
+/** What stands between back-ticks is a name or a command. */
+export function withCode(text: string): ComponentChild[] {
+  return text.split('`').map((part, at) => (at % 2 === 1 ? <code key={at}>{part}</code> : part))
+}

@@ -1,9 +1,9 @@
 import { h, type ComponentChild } from 'preact'
-import type { ADMIN_LISTED_MAX, ADMIN_PAGE_DEFAULT } from '../../../../schemas/operator/admin-limits.ts'
 import { hashOf, type PageContext } from '../page.ts'
 import { count } from './figures.tsx'
 import type { Loaded } from './loaded.tsx'
 import { offsetOf, Pager } from './pager.tsx'
+import type { ADMIN_LISTED_MAX, ADMIN_PAGE_DEFAULT } from '../../../../schemas/operator/admin-port-limits.ts'
 
 export interface Listed<Row> {
   readonly data: readonly Row[]

@@ -2,11 +2,12 @@ import { ERRORS_PATH, GUIDES_PATH } from '../../../../schemas/api-prefix.ts'
 import { prefixOf, type AnyOperation } from '../../../operations/define.ts'
 import { descriptionOf, isObject } from '../members/described.ts'
 import type { Json } from '../openapi-json.ts'
-import { exampleRequestOf } from '../samples/example-request.ts'
+import { exampleRequestOf, keepsSlashes } from '../samples/example-request.ts'
 import { LANGUAGES, sampleOf, type Language } from '../samples/samples.ts'
 import { blockOf } from './highlight.ts'
 import { escaped, inline, tableOf } from './html.ts'
-import { tryOf } from './try.ts'
+import type { TriedCall } from '../../docs/tried-call.ts'
+import { jsonLiteral } from '../samples/literals.ts'
 
 /** An operation of the OpenAPI document, with the document that its references point into. */
 export interface DocumentedOperation {
@@ -266,4 +267,32 @@ function resolved(schema: unknown, root: Json): unknown {
     .split('/')
     .reduce<unknown>((at, name) => (isObject(at) ? at[name] : undefined), root)
   return resolved(found, root)
+}
+
+/**
+ * The place of a form that sends the call; the page's script makes the form, and without the script the place
+ * stays hidden.
+ * @param parameters as the OpenAPI document has them
+ */
+function tryOf(operation: AnyOperation, parameters: readonly Json[]): string {
+  const { body, contentType, keyHeader, method, upload } = exampleRequestOf(operation)
+  const call: TriedCall = {
+    method,
+    path: `${prefixOf(operation)}${operation.path}`,
+    keepsSlashes: keepsSlashes(operation),
+    keyHeader,
+    contentType,
+    upload,
+    body: body === undefined ? null : jsonLiteral(body),
+    inputs: parameters.flatMap(({ name, in: place, example, required }) =>
+      place === 'path' || place === 'query'
+        ? [{ name: String(name), place, value: exampleTextOf(example), isRequired: required === true }]
+        : [],
+    ),
+  }
+  return `<details class="try" data-call="${escaped(JSON.stringify(call))}" hidden>\n<summary>Try it</summary>\n</details>\n`
+}
+
+function exampleTextOf(example: unknown): string {
+  return typeof example === 'string' || typeof example === 'number' ? String(example) : ''
 }

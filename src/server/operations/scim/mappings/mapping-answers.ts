@@ -4,10 +4,10 @@ import type {
   MappingShape,
   SyncJobShape,
 } from '../../../../schemas/scim/group-mappings.ts'
-import { SCIM_PAGE_DEFAULT } from '../../../../schemas/scim/mapping-limits.ts'
 import type { DirectoryActor, DirectoryGroup, GroupMapping, SyncJob } from '../../../ports/scim/directory.ts'
 import type { PageInput } from '../../../ports/workspaces/workspaces.ts'
 import { actorOf, type Call } from '../../define.ts'
+import { SCIM_PAGE_DEFAULT } from '../../../../schemas/scim/scim-limits.ts'
 
 /** Statuses of the operations that read a mapping. B2.5, B1.5, B1.6. */
 export const READ_STATUSES = [404, 500] as const

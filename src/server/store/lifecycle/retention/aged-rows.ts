@@ -1,9 +1,9 @@
 import { IDEMPOTENCY_KEPT_MS } from '../../../../schemas/limits/idempotency-limits.ts'
-import { PRUNED_AT_ONCE } from '../../../../schemas/operator/retention-limits.ts'
 import type { KeptFor, PruneStep, RetentionLease } from '../../../ports/operator/retention.ts'
 import type { Store, Transaction } from '../../base/open.ts'
 import { OPEN_STATES } from '../../videos/rows.ts'
 import { renewLease } from '../../base/retention-lease.ts'
+import { PRUNED_AT_ONCE } from '../../../../schemas/operator/admin-port-limits.ts'
 
 /** Rows of one table that are removed when they are old. The texts are parts of statements, about the table as `t`. */
 export interface AgedRows {

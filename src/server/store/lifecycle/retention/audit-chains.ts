@@ -1,4 +1,3 @@
-import { PRUNED_AT_ONCE } from '../../../../schemas/operator/retention-limits.ts'
 import type { Log } from '../../../ports/observe.ts'
 import type { PruneStep, RetentionLease } from '../../../ports/operator/retention.ts'
 import { appendAudit } from '../../base/append-audit.ts'
@@ -6,6 +5,7 @@ import { AUDIT_PRUNE } from '../../audit/audit-log.ts'
 import type { Queryable, Store, Transaction } from '../../base/open.ts'
 import { BEFORE_ALL } from '../../scim/settle.ts'
 import { renewLease } from '../../base/retention-lease.ts'
+import { PRUNED_AT_ONCE } from '../../../../schemas/operator/admin-port-limits.ts'
 
 export interface AuditRetention {
   readonly store: Store

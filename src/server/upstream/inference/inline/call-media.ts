@@ -12,7 +12,7 @@ import type { InferenceJob } from '../../../ports/inference/inference.ts'
 import { openOutside, readOutside } from '../../outside.ts'
 import type { ContentSource } from './file-edits.ts'
 import type { MediumUrl } from '../../../../dialects/prompt/media.ts'
-import { imageTypeOf } from '../../../../schemas/values/image-types.ts'
+import { imageTypeOf } from '../../../../schemas/files/mime-types.ts'
 
 /** Media of one call that Sluice fetches from their addresses. Decision. */
 export const FETCHED_MEDIA_MAX = 32

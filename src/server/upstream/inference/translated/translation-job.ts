@@ -1,7 +1,6 @@
 import type { TranslationJob } from '../../../../dialects/translate.ts'
 import { TRANSLATED_INLINE_BYTES_MAX } from '../../../../schemas/inference/inference-limits.ts'
 import type { TextRequest } from '../../../../schemas/inference/text-request.ts'
-import type { TextProtocol } from '../../../../schemas/models/text-models.ts'
 import type { InferenceJob } from '../../../ports/inference/inference.ts'
 import type { Endpoint, EndpointText } from '../../../ports/models/models.ts'
 import { isMaker, isVertex, signatureFormatOf, mustSendMax } from '../spoken.ts'
@@ -9,6 +8,7 @@ import type { Issue } from '../../../../schemas/failure-metadata.ts'
 import { fail, type Outcome } from '../../../../schemas/failures.ts'
 import { nativeIssue } from '../../../../dialects/table/lost-members.ts'
 import { ISSUES_MAX } from '../../../../schemas/limits/limits.ts'
+import type { TextProtocol } from '../../../../schemas/models/protocols.ts'
 
 /** Messages and parts of a request, or of an answer, that is translated on the loop. Decision. */
 export const TRANSLATED_INLINE_PARTS_MAX = 500

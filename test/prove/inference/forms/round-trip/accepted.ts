@@ -1,7 +1,6 @@
 /** Conversations of each dialect at endpoints of each other protocol that refuse what its maker refuses. */
 import { translateRequest } from '../../../../../src/dialects/translate.ts'
 import type { Dialect } from '../../../../../src/schemas/inference/text-request.ts'
-import type { TextProtocol } from '../../../../../src/schemas/models/text-models.ts'
 import type { Body } from '../../../../support/inference/bodies/body-values.ts'
 import { VALID_BODIES } from '../../../../support/inference/bodies/valid-bodies.ts'
 import { TRANSLATED_PAIRS } from '../../../../support/inference/forms-facts.ts'
@@ -9,6 +8,7 @@ import type { Proof } from '../../../proof.ts'
 import { Faults } from '../../streams/faults.ts'
 import { inBatches, shown } from './batches.ts'
 import { isThere, TARGETS, termsFor, without } from './targets.ts'
+import type { TextProtocol } from '../../../../../src/schemas/models/protocols.ts'
 
 const FULL = 50_000
 const SHORT = 120

@@ -1,6 +1,5 @@
 /** A share of the conversations over sockets, through a front. */
 import fc from 'fast-check'
-import { TEXT_PROTOCOLS } from '../../../../../src/schemas/models/text-models.ts'
 import { AUTHORIZATION } from '../../../../support/front.ts'
 import { DIALECT_PATHS, MAKERS, TRANSLATED_PAIRS } from '../../../../support/inference/forms-facts.ts'
 import { VALID_BODIES } from '../../../../support/inference/bodies/valid-bodies.ts'
@@ -9,6 +8,7 @@ import { Faults, together } from '../../streams/faults.ts'
 import { openStand } from '../../streams/stream-stand.ts'
 import { shown } from './batches.ts'
 import { strictAnswers, TARGETS } from './targets.ts'
+import { TEXT_PROTOCOLS } from '../../../../../src/schemas/models/protocols.ts'
 
 /** Conversations of each pair. */
 const FULL = 100

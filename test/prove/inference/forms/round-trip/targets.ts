@@ -1,7 +1,6 @@
 /** Endpoints of each protocol that refuse what its maker refuses. */
 import type { WriteTerms } from '../../../../../src/dialects/prompt/write-terms.ts'
 import { SIGNATURE_FORMATS } from '../../../../../src/dialects/prompt/signatures.ts'
-import type { TextProtocol } from '../../../../../src/schemas/models/text-models.ts'
 import { answersChat, refusesChat } from '../../../../support/inference/fake-chat.ts'
 import { answersMessages } from '../../../../support/inference/fake-messages.ts'
 import type { FakeAnswer } from '../../../../support/inference/fake-provider.ts'
@@ -12,6 +11,7 @@ import { wrongChat } from '../../../../support/inference/strict/chat-rules.ts'
 import { wrongMessages } from '../../../../support/inference/strict/messages-rules.ts'
 import { wrongResponses } from '../../../../support/inference/strict/responses-rules.ts'
 import type { Members } from '../../../../support/inference/strict/rules.ts'
+import type { TextProtocol } from '../../../../../src/schemas/models/protocols.ts'
 
 export interface Target {
   readonly models: readonly string[]

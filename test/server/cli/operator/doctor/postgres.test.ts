@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { journals } from '../../../../../src/server/cli/operator/doctor/postgres.ts'
+import { journals } from '../../../../../src/server/cli/operator/doctor/stores.ts'
 import { journalsFolder } from '../../../../../src/server/journal/segments.ts'
 import { newId } from '../../../../../src/server/store/base/ids.ts'
 import type { Store } from '../../../../../src/server/store/base/open.ts'

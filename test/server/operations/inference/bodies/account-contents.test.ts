@@ -1,9 +1,9 @@
 /** Ids and addresses in a provider's account: the operator's account serves many workspaces. */
 import t from 'tap'
 import { DIALECTS, type Dialect } from '../../../../../src/schemas/inference/text-request.ts'
-import { TEXT_PROTOCOLS } from '../../../../../src/schemas/models/text-models.ts'
 import { rigged } from '../../../../support/inference/text-rig.ts'
 import { openDialect, DIALECT_ROWS } from '../../../../support/inference/dialect-rows.ts'
+import { TEXT_PROTOCOLS } from '../../../../../src/schemas/models/protocols.ts'
 
 const OWN = { ownKey: 'own-provider-key-1' }
 const chat = (part: object): object => ({ messages: [{ role: 'user', content: [part] }] })

@@ -4,9 +4,9 @@
  */
 import t from 'tap'
 import { DIALECTS, type Dialect } from '../../../../../src/schemas/inference/text-request.ts'
-import { TEXT_PROTOCOLS } from '../../../../../src/schemas/models/text-models.ts'
 import { rigged } from '../../../../support/inference/text-rig.ts'
 import { NO_LIMITS } from '../../../../support/money/key-money.ts'
+import { TEXT_PROTOCOLS } from '../../../../../src/schemas/models/protocols.ts'
 
 const LIMITED = { keys: { money: { ...NO_LIMITS, isKeyLimited: true } } }
 const OWN = { ownKey: 'own-provider-key-1' }

@@ -4,7 +4,6 @@
 import t from 'tap'
 import { INLINE_FILE_BYTES_MAX } from '../../../../../src/schemas/inference/inference-limits.ts'
 import type { Dialect } from '../../../../../src/schemas/inference/text-request.ts'
-import type { TextProtocol } from '../../../../../src/schemas/models/text-models.ts'
 import { png } from '../../../../support/corpus/images.ts'
 import { storedFile } from '../../../../support/files/files.ts'
 import { AUTHORIZATION } from '../../../../support/front.ts'
@@ -16,6 +15,7 @@ import { answersResponses } from '../../../../support/inference/fake-responses.t
 import { MAKERS, TRANSLATED_PAIRS } from '../../../../support/inference/forms-facts.ts'
 import { openInlineFiles, type InlineFilesFront } from '../../../../support/inference/inline-files.ts'
 import { present } from '../../../../support/must.ts'
+import type { TextProtocol } from '../../../../../src/schemas/models/protocols.ts'
 
 t.setTimeout(600_000)
 

@@ -2,7 +2,6 @@
 import t from 'tap'
 import { DIALECTS, type Dialect } from '../../../../../src/schemas/inference/text-request.ts'
 import { UPSTREAM_WRITTEN_BYTES_MAX } from '../../../../../src/schemas/models/provider-limits.ts'
-import { TEXT_PROTOCOLS, type TextProtocol } from '../../../../../src/schemas/models/text-models.ts'
 import { openChatProvider } from '../../../../support/inference/chat-provider-front.ts'
 import { answersChat, bodyOf, PROMPT_TOKENS, wholeJson } from '../../../../support/inference/fake-chat.ts'
 import { answersMessages } from '../../../../support/inference/fake-messages.ts'
@@ -11,6 +10,7 @@ import { answersResponses } from '../../../../support/inference/fake-responses.t
 import type { StreamPlan } from '../../../../support/inference/fake-stream.ts'
 import { answersGemini } from '../../../../support/inference/gemini/fake-gemini.ts'
 import { rigged } from '../../../../support/inference/text-rig.ts'
+import { TEXT_PROTOCOLS, type TextProtocol } from '../../../../../src/schemas/models/protocols.ts'
 
 const COST = (PROMPT_TOKENS * 1_000 + 4 * 2_000) / 1e9
 const ANSWERS: Readonly<Record<TextProtocol, (plan: StreamPlan) => FakeAnswer>> = {

@@ -1,7 +1,6 @@
 /** An answer that its provider reports as failed: the same error, whole or streamed. D14, D22. */
 import t from 'tap'
 import { DIALECTS, type Dialect } from '../../../../../src/schemas/inference/text-request.ts'
-import type { TextProtocol } from '../../../../../src/schemas/models/text-models.ts'
 import { answersChat } from '../../../../support/inference/fake-chat.ts'
 import type { FakeAnswer } from '../../../../support/inference/fake-provider.ts'
 import { saysResponse, tellsResponse } from '../../../../support/inference/fake-responses.ts'
@@ -9,6 +8,7 @@ import { streams } from '../../../../support/inference/fake-stream.ts'
 import { answersGemini } from '../../../../support/inference/gemini/fake-gemini.ts'
 import { named, RESPONSE } from '../../../../support/inference/responses-streams.ts'
 import { rigged, SENT_TEXT, type TextRig } from '../../../../support/inference/text-rig.ts'
+import type { TextProtocol } from '../../../../../src/schemas/models/protocols.ts'
 
 /** Bytes of an answer that a thread reads, natively and translated. */
 const LARGE = 300_000

@@ -2,7 +2,6 @@
 import t from 'tap'
 import { INLINE_JSON_BYTES_MAX } from '../../../../../src/schemas/limits/limits.ts'
 import type { Dialect } from '../../../../../src/schemas/inference/text-request.ts'
-import type { TextProtocol } from '../../../../../src/schemas/models/text-models.ts'
 import type { Endpoint } from '../../../../../src/server/ports/models/models.ts'
 import { isVertex } from '../../../../../src/server/upstream/inference/spoken.ts'
 import { eventsIn, type Members } from '../../../../support/inference/accumulated.ts'
@@ -16,6 +15,7 @@ import { answersGemini, geminiBody } from '../../../../support/inference/gemini/
 import { rigged } from '../../../../support/inference/text-rig.ts'
 import { AUTHORIZATION } from '../../../../support/front.ts'
 import { keptSpend } from '../../../../support/money/free-spend.ts'
+import type { TextProtocol } from '../../../../../src/schemas/models/protocols.ts'
 
 const ASKED: readonly (readonly [Dialect, TextProtocol, string, unknown, string | null])[] = [
   ['chat', 'gemini', 'flex', 'flex', null],

@@ -1,8 +1,8 @@
 import t from 'tap'
-import { MAPPING_PREVIEWED_MAX } from '../../../../../src/schemas/scim/mapping-limits.ts'
 import { plantGroup, plantMembers, plantUsers } from '../../../../support/scim/directory.ts'
 import { openInternsFront } from '../../../../support/workspaces/interns-front.ts'
 import { plantMany } from '../../../../support/stores/postgres.ts'
+import { MAPPING_PREVIEWED_MAX } from '../../../../../src/schemas/scim/scim-limits.ts'
 
 const NOBODY = '019a5b0c-4e21-7b1c-8d3e-4f5a6b7c8d9e'
 

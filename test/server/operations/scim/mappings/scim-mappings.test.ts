@@ -1,5 +1,4 @@
 import t from 'tap'
-import { SCIM_PAGE_DEFAULT } from '../../../../../src/schemas/scim/mapping-limits.ts'
 import { openSyncWork } from '../../../../../src/server/store/scim/sync-work.ts'
 import { createWorkspace } from '../../../../../src/server/store/workspaces/workspaces.ts'
 import { auditOf } from '../../../../support/audit/audit.ts'
@@ -7,6 +6,7 @@ import { grantsIn, plantGroup, plantMapping, plantUsers } from '../../../../supp
 import { openInternsFront } from '../../../../support/workspaces/interns-front.ts'
 import { must } from '../../../../support/must.ts'
 import { SCIM_OFFSET_MAX, SCIM_PAGE_MAX } from '../../../../../src/schemas/scim/group-mappings.ts'
+import { SCIM_PAGE_DEFAULT } from '../../../../../src/schemas/scim/scim-limits.ts'
 
 const NOBODY = '019a5b0c-4e21-7b1c-8d3e-4f5a6b7c8d9e'
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/

@@ -1,5 +1,4 @@
 import t, { type Test } from 'tap'
-import { PRUNED_AT_ONCE } from '../../../../../src/schemas/operator/retention-limits.ts'
 import type { PruneStep } from '../../../../../src/server/ports/operator/retention.ts'
 import {
   agedRows,
@@ -19,6 +18,7 @@ import {
   runStep,
   turnOf,
 } from '../../../../support/operator/retention.ts'
+import { PRUNED_AT_ONCE } from '../../../../../src/schemas/operator/admin-port-limits.ts'
 
 const WEEK = { count: 7, unit: 'days' } as const
 const NONE = { rows: 0, end: 'done' } as const

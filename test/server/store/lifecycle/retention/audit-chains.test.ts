@@ -1,5 +1,4 @@
 import t, { type Test } from 'tap'
-import { PRUNED_AT_ONCE } from '../../../../../src/schemas/operator/retention-limits.ts'
 import { appendAudit } from '../../../../../src/server/store/base/append-audit.ts'
 import { AUDIT_PRUNE, readAudit, verifyAudit } from '../../../../../src/server/store/audit/audit-log.ts'
 import { findAudit } from '../../../../../src/server/store/audit/audit-search.ts'
@@ -11,6 +10,7 @@ import { keptLog, SILENT } from '../../../../support/log.ts'
 import { must } from '../../../../support/must.ts'
 import { openTestStore } from '../../../../support/stores/postgres.ts'
 import { plantEvents, runOut, runStep, turnOf } from '../../../../support/operator/retention.ts'
+import { PRUNED_AT_ONCE } from '../../../../../src/schemas/operator/admin-port-limits.ts'
 
 t.setTimeout(600_000)
 

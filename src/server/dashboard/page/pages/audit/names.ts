@@ -1,7 +1,7 @@
 import type { PageContext } from '../../page.ts'
 import { useKeyNames, type KeyNames } from '../../parts/key-names.ts'
-import type { AuditEvent } from '../../parts/outcome-badge.tsx'
 import { useWorkspaces, type Workspaces } from '../../parts/workspaces.ts'
+import type { AuditEvent } from '../../parts/badge.tsx'
 
 const ID_CHARS = 8
 const UUID = /^[0-9a-f]{8}-[0-9a-f-]{27}$/

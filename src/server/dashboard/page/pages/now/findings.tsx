@@ -1,8 +1,7 @@
 import { h, type ComponentChild } from 'preact'
 import type { LiveView } from '../../../../../schemas/operator/live-view.ts'
 import { hashOf } from '../../page.ts'
-import { count } from '../../parts/figures.tsx'
-import { withCode } from '../../parts/with-code.tsx'
+import { count, withCode } from '../../parts/figures.tsx'
 import { failedLately } from '../calls/request-filters.tsx'
 
 type Finding = LiveView['findings'][number]

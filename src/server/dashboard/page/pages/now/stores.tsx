@@ -1,11 +1,10 @@
 import { Fragment, h, type ComponentChild, type ComponentChildren } from 'preact'
 import type { LiveView, ProviderView } from '../../../../../schemas/operator/live-view.ts'
 import { hashOf } from '../../page.ts'
-import { Badge } from '../../parts/badge.tsx'
+import { Badge, ProviderBadge } from '../../parts/badge.tsx'
 import { DataTable, type Column } from '../../parts/data-table.tsx'
 import { count, duration, figure, Time } from '../../parts/figures.tsx'
-import { ProviderBadge } from '../../parts/provider-badge.tsx'
-import { SubjectLink } from '../../parts/subject-link.tsx'
+import { SubjectLink } from '../../parts/links.tsx'
 
 interface Latest {
   readonly latest: LiveView

@@ -4,11 +4,10 @@ import type {
   DirectoryGroupShape,
   MappingShape,
   SyncJobShape,
+  MappingPreviewShape,
 } from '../../../../../schemas/scim/group-mappings.ts'
-import type { MappingPreviewShape } from '../../../../../schemas/scim/mapping-preview.ts'
 import type { Page, PageContext } from '../../page.ts'
 import { LoadedTable, type Column } from '../../parts/data-table.tsx'
-import { GuideLink } from '../../parts/empty-links.tsx'
 import { count, NONE, Time } from '../../parts/figures.tsx'
 import { linkWith, Reload } from '../../parts/lists.tsx'
 import { type Loaded, useLoaded } from '../../parts/loaded.tsx'
@@ -17,6 +16,7 @@ import { Confirm, Dialog, useAction } from '../../parts/dialog.tsx'
 import { useRefresh } from '../../parts/refresh.ts'
 import { errorAbout, Form, SelectField } from '../../parts/fields.tsx'
 import { MappingDialog, type Names } from './mapping-dialog.tsx'
+import { GuideLink } from '../../parts/links.tsx'
 
 export const directoryPage: Page = {
   path: 'directory',

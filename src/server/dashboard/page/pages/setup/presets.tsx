@@ -5,7 +5,6 @@ import type { PresetDiff } from '../../../../../schemas/presets/preset-changes.t
 import type { Page, PageContext } from '../../page.ts'
 import { Badge } from '../../parts/badge.tsx'
 import { LoadedTable, type Column } from '../../parts/data-table.tsx'
-import { GuideLink } from '../../parts/empty-links.tsx'
 import { SelectField } from '../../parts/fields.tsx'
 import { NONE, Time } from '../../parts/figures.tsx'
 import { useKeyNames } from '../../parts/key-names.ts'
@@ -17,6 +16,7 @@ import type { Api, Path, Query } from '../../api.ts'
 import { Confirm, Dialog } from '../../parts/dialog.tsx'
 import { Facts } from '../../parts/facts.tsx'
 import { PresetChanges } from './preset-diff.tsx'
+import { GuideLink } from '../../parts/links.tsx'
 
 export const presetsPage: Page = {
   path: 'presets',

@@ -8,7 +8,7 @@ import { Meter } from '../../parts/badge.tsx'
 import { DataTable, type Column } from '../../parts/data-table.tsx'
 import { usd } from '../../parts/figures.tsx'
 import { namesOf } from '../../parts/key-names.ts'
-import { SubjectLink } from '../../parts/subject-link.tsx'
+import { SubjectLink } from '../../parts/links.tsx'
 import type { Refusals } from './refusals.ts'
 import { counted, daysOf, type Spend } from '../spend-sums.ts'
 

@@ -10,13 +10,13 @@ import { count, NONE } from '../../parts/figures.tsx'
 import { Awaited, useLoaded } from '../../parts/loaded.tsx'
 import { priceChanges, type PriceChange } from '../../parts/price-changes.ts'
 import { changedPrices, otherPrices, perMillion } from '../../parts/prices.ts'
-import { ProviderBadge } from '../../parts/provider-badge.tsx'
-import { SubjectLink } from '../../parts/subject-link.tsx'
+import { SubjectLink } from '../../parts/links.tsx'
 import { useWorkspaces } from '../../parts/workspaces.ts'
 import { useVideoPrices } from '../catalogue.tsx'
 import { History } from '../now-history.tsx'
 import { Calls } from './calls.tsx'
 import { SubjectSpent } from './spent.tsx'
+import { ProviderBadge } from '../../parts/badge.tsx'
 
 type Endpoints = Static<typeof ModelEndpointsAnswer>['data']
 

@@ -4,10 +4,10 @@ import { useLive } from '../../live.ts'
 import { hashOf, useSubject, type Page, type PageContext } from '../../page.ts'
 import { Facts } from '../../parts/facts.tsx'
 import { duration, figure } from '../../parts/figures.tsx'
-import { ProviderBadge } from '../../parts/provider-badge.tsx'
 import { Catalogue } from '../catalogue.tsx'
 import { History } from '../now-history.tsx'
 import { Calls } from './calls.tsx'
+import { ProviderBadge } from '../../parts/badge.tsx'
 
 export const providerPage: Page = {
   path: 'provider',

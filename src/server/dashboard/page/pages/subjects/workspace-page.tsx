@@ -14,8 +14,7 @@ import { useRefresh } from '../../parts/refresh.ts'
 import { useWorkspaces, type Workspaces } from '../../parts/workspaces.ts'
 import { Badge } from '../../parts/badge.tsx'
 import { DeliveryBadge } from '../../parts/deliveries.tsx'
-import { GuideLink } from '../../parts/empty-links.tsx'
-import { SubjectLink } from '../../parts/subject-link.tsx'
+import { SubjectLink, GuideLink } from '../../parts/links.tsx'
 import type { Path, Query } from '../../api.ts'
 import { LoadedTable, type Column } from '../../parts/data-table.tsx'
 import { rowsOf } from '../../parts/lists.tsx'
@@ -282,5 +281,46 @@ function ListPanel<Row>(props: ListPanelProps<Row>): ComponentChild {
       />
       {loaded.value?.has_more === true && <p class="hint">Only the first rows are shown.</p>}
     </section>
+  )
+}
+
+export const workspacesPage: Page = {
+  path: 'workspaces',
+  title: 'Workspaces',
+  letter: 'o',
+  view: (context) => <WorkspacesView {...context} />,
+}
+
+const COLUMNS: readonly Column<WorkspaceShape>[] = [
+  {
+    title: 'Name',
+    isName: true,
+    sortBy: ({ name }) => name,
+    cell: ({ id, name, is_default: isDefault }) => [
+      <SubjectLink key="name" to="workspace" id={id} text={name} />,
+      ' ',
+      isDefault && <Badge key="default" text="default" />,
+    ],
+  },
+  { title: 'Slug', cell: ({ slug }) => <code>{slug}</code>, sortBy: ({ slug }) => slug },
+  { title: 'Description', isText: true, cell: ({ description }) => description },
+  { title: 'Created', cell: ({ created_at: at }) => <Time at={at} />, sortBy: ({ created_at: at }) => at },
+]
+
+function WorkspacesView(context: PageContext): ComponentChild {
+  const { loaded } = useWorkspaces(context.api)
+  return (
+    <div>
+      <section class="panel">
+        <LoadedTable<WorkspaceShape>
+          caption="Workspaces"
+          columns={COLUMNS}
+          loaded={loaded}
+          found={context}
+          keyOf={({ id }) => id}
+          empty="No workspaces."
+        />
+      </section>
+    </div>
   )
 }

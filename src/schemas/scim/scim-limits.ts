@@ -21,3 +21,15 @@ export const SCIM_PATCH_OPERATIONS_MAX = 1_000
 export const SCIM_GROUP_DEADLINE_MS = 30_000
 /** Bytes of groups in one front that an organization has requested and not read yet; a single answer may be larger. Decision. */
 export const SCIM_ANSWERS_BYTES_MAX = 64 * 1024 * 1024
+
+/** Live SCIM tokens of an organization. Decision. */
+export const SCIM_TOKENS_MAX = 100
+
+/** Members of a group whose grants one statement writes, and that one step of a sync examines. Decision. */
+export const GRANTED_AT_ONCE = 5_000
+
+/** Mappings or groups of a page when the request names no number. B2.5; Decision. */
+export const SCIM_PAGE_DEFAULT = 50
+
+/** Members of a group that a preview of a mapping counts. Decision. */
+export const MAPPING_PREVIEWED_MAX = 100_000

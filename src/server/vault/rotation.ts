@@ -1,5 +1,4 @@
 import { ok, type Outcome } from '../../schemas/failures.ts'
-import type { DataRotationRows, ResealedSecret, RotationScope } from '../ports/vault/rotation.ts'
 import type { StoredSecret, WrappedVaultKey } from '../ports/vault/secret-rows.ts'
 import type { SealedValue } from '../ports/short-jobs.ts'
 import type { ChangedBy } from '../ports/vault/vault.ts'
@@ -7,6 +6,7 @@ import type { RootKeys } from './root-keys.ts'
 import { sealedValue, wipe } from './sealed-value.ts'
 import type { VaultKeys } from './vault-keys.ts'
 import { newWrappedKey } from './wrap.ts'
+import type { DataRotationRows, ResealedSecret, RotationScope } from '../ports/vault/key-ring.ts'
 
 /** Vaults that get a new key in one transaction. Decision. */
 const BATCH_VAULTS = 100
