@@ -1,6 +1,7 @@
 /** Contents that a request refers to by an id or an address, in a provider's account or elsewhere. */
 import { isFileId } from '../schemas/files/files.ts'
-import { isObject, membersOf, type Members, pointerOf } from '../schemas/values/members.ts'
+import { isObject, membersOf, type Members } from '../schemas/values/members.ts'
+import { pointerOf } from '../schemas/values/json-path.ts'
 import { OURS_NAMES } from '../schemas/inference/text-members.ts'
 
 /** Names of members as some providers write them, and in the other spelling that Google and Azure take. */

@@ -114,10 +114,7 @@ interface ItemPlace extends Span {
   readonly next: number
 }
 
-/**
- * Places of members and items in the body of a call, which is valid JSON. No value is made but of names and of
- * texts that are asked for: other parts may have millions of values.
- */
+/** Places of members and items in valid JSON. Makes values of names and wanted texts alone: other parts may have millions of values. */
 class JsonPlaces {
   readonly #bytes: Buffer
   readonly #reader: JsonReader

@@ -1,5 +1,5 @@
 import type { Issue } from './failure-metadata.ts'
-import type { JsonPath } from './values/members.ts'
+import type { JsonPath } from './values/json-path.ts'
 
 /** Members of an object that may be found to come once: the scan has a bit of one number for each. */
 export const ONCE_MAX = 32

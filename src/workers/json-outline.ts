@@ -22,10 +22,7 @@ export const INLINE_JSON_VALUES_MAX = 8 * KIB
  */
 export type Outline = 'plain' | 'deep' | 'many'
 
-/**
- * Counts brackets, colons and commas before a body is parsed on the loop: a few bytes each could become
- * thousands of objects. It does not detect invalid JSON.
- */
+/** Brackets, colons and commas, before the loop parses: a few bytes each could become thousands of objects. Does not detect invalid JSON. */
 export function outlineOf(
   bytes: Buffer,
   { commasMax, depthMax }: { readonly commasMax: number; readonly depthMax: number },

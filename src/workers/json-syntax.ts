@@ -134,11 +134,7 @@ export function byFirstByte<T>(
   return table
 }
 
-/**
- * Writes U+FFFD in place of each lone surrogate, which JSON can escape and UTF-8 lacks. Both are escapes of
- * the same length.
- * @param span of a string, or of a value of JSON
- */
+/** U+FFFD in place of each lone surrogate, which JSON can escape and UTF-8 lacks; of the same length. @param span of a string, or a JSON value */
 export function mendSurrogates(bytes: Buffer, { start, end }: json.Span): void {
   for (let at = start; at < end; at++) {
     if (bytes[at] !== BACKSLASH) continue

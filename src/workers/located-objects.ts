@@ -1,7 +1,7 @@
 import { SpanList } from '../schemas/kept-body.ts'
 import * as json from '../schemas/values/json-bytes.ts'
 import { endOfLiteral, endOfText, isWritten } from './json-syntax.ts'
-import type { JsonPath } from '../schemas/values/members.ts'
+import type { JsonPath } from '../schemas/values/json-path.ts'
 
 const { CLOSE_LIST, CLOSE_OBJECT, endOfSpace, OPEN_LIST, OPEN_OBJECT, QUOTE } = json
 

@@ -28,7 +28,7 @@ import { KeptNames } from './kept-plan.ts'
 import { malformationOf } from './json-position.ts'
 import { mayHaveProto, mendSurrogates } from './json-syntax.ts'
 import { locatedObjects, pathTo } from './located-objects.ts'
-import { pointerOf } from '../schemas/values/members.ts'
+import { pointerOf } from '../schemas/values/json-path.ts'
 
 const VALIDATORS = new Map(
   Object.entries(BODIES).map(([name, form]) => [name, Compile<TSchema>(form.schema)]),
@@ -347,10 +347,7 @@ function valueOf<V>(bytes: Buffer, span: Span, form: BodyForm): Parsed<V> | Refu
   return valueOf(bytes, span, form)
 }
 
-/**
- * The value of an unknown member, to compare it with null and with the default: other unknown members are
- * reported by name. The content of a list or object is not examined.
- */
+/** To compare it with null and the default: other unknown members are reported by name. The content of a list or object is not examined. */
 function scalarOf(bytes: Buffer, span: Span): unknown {
   const first = bytes[span.start]
   return first === OPEN_LIST || first === OPEN_OBJECT

@@ -3,10 +3,7 @@ import { lengthPrefixed, openValue, sealValue } from '../server/vault/envelope.t
 import type { SecretFacts, VaultPlace } from '../server/ports/vault/secret-rows.ts'
 import type { SealedOut, SealedValue, SealingKeys, ShortJobTypes } from '../server/ports/short-jobs.ts'
 
-/**
- * Fingerprint and envelope of each value, under the keys of its vault. Design §8. Every task here owns its
- * input: keys and values are cleared on every path.
- */
+/** Fingerprint and envelope, under the keys of the vault. Every task here owns its input: keys and values are cleared on every path. */
 export function sealSecrets({
   vault,
   keys,

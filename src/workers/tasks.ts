@@ -50,10 +50,7 @@ interface PromptTask<N extends PromptJobName> extends Task<N> {
   run(input: ShortJobTypes[N]['in']): ShortJobTypes[N]['out']
 }
 
-/**
- * The registry that threads load: one line for each task, which is a file of its own that exports its
- * function. Declare a new task in `ports/short-jobs.ts` and name it here.
- */
+/** The registry that threads load. Declare a new task in `ports/short-jobs.ts` and name it here. */
 const PROMPT_TASKS: { readonly [N in PromptJobName]: PromptTask<N> } = {
   read_body: {
     run: readBody,
@@ -146,10 +143,7 @@ export function translatedAnswer({ dialect, head, isEncryptedAsked, ...read }: J
   return { ok: true, ...figures, answer: joined(pieces), beforeBytes, usageBytes: null }
 }
 
-/**
- * The body of a call with what it lacks of a preset, read as if it had come so: the digest, the places and
- * every check are those of the merged body, whatever the preset has in it.
- */
+/** With what it lacks of a preset, read as if it had come so: the digest, the places and every check are those of the merged body. */
 export function mergePreset({
   body: name,
   bytes,

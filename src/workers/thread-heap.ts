@@ -9,10 +9,7 @@ export interface ThreadHeap {
   readonly semiSpaceMib: number
 }
 
-/**
- * Limits of a thread's heap. The flags that limit the process's own heap would override them; the process's
- * heap has its limits since its start, and these no longer change.
- */
+/** Flags that limit the process's own heap would override these; the process's heap has its limits since its start, and they no longer change. */
 export function threadHeap({ heapMib, semiSpaceMib }: ThreadHeap): {
   readonly maxOldGenerationSizeMb: number
   readonly maxYoungGenerationSizeMb: number

@@ -176,15 +176,9 @@ interface LaneOptions {
   readonly organizationQueueMax: number
   /** Milliseconds of one job; then its thread is ended and another is started. */
   readonly jobMsMax: number
-  /**
-   * MiB of JavaScript objects of a thread. The limit is no safeguard: a thread that exceeds it may end the
-   * process, so that tasks bound their input.
-   */
+  /** MiB of JavaScript objects. The limit is no safeguard: a thread that exceeds it may end the process, so that tasks bound their input. */
   readonly heapMib: number
-  /**
-   * Null: threads start at once and stay. Otherwise they start with the first job, and end after this many
-   * milliseconds without one: the memory of a large body's heap is freed.
-   */
+  /** Null: threads start at once and stay. Else they start with the first job, and end after so many milliseconds without one, to free memory. */
   readonly idleMs: number | null
   readonly isBackground: boolean
   /** Threads that stay start with the first job, too. */

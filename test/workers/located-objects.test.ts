@@ -1,7 +1,7 @@
 import t from 'tap'
 import { KeptBody } from '../../src/schemas/kept-body.ts'
 import { locatedObjects } from '../../src/workers/located-objects.ts'
-import type { JsonPath } from '../../src/schemas/values/members.ts'
+import type { JsonPath } from '../../src/schemas/values/json-path.ts'
 
 const CASES = 5_000
 const NAMES = ['a', 'b"', 'type', 'x\\', '']

@@ -1,4 +1,5 @@
-import { isObject, membersOf, type Members, type JsonPath } from '../../schemas/values/members.ts'
+import { isObject, membersOf, type Members } from '../../schemas/values/members.ts'
+import type { JsonPath } from '../../schemas/values/json-path.ts'
 import type { ChatBody, ChatMessage } from '../../schemas/inference/chat.ts'
 import { JSON_SCHEMA } from '../form-fit.ts'
 import { readFreeform, freeformArguments } from '../prompt/freeform-tools.ts'

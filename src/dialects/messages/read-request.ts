@@ -1,4 +1,5 @@
-import { membersOf, type Members, isObject, type JsonPath } from '../../schemas/values/members.ts'
+import { membersOf, type Members, isObject } from '../../schemas/values/members.ts'
+import type { JsonPath } from '../../schemas/values/json-path.ts'
 import { JSON_SCHEMA } from '../form-fit.ts'
 import type { MessagesBody, Message } from '../../schemas/inference/messages.ts'
 import { readFunction } from '../prompt/functions.ts'

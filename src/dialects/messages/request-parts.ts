@@ -1,4 +1,5 @@
-import { isObject, membersOf, type Members, pointerOf, type JsonPath } from '../../schemas/values/members.ts'
+import { isObject, membersOf, type Members } from '../../schemas/values/members.ts'
+import { pointerOf, type JsonPath } from '../../schemas/values/json-path.ts'
 import { inlineMedia, isTextDocument, mediaOfText, textOfMedia } from '../prompt/media.ts'
 import { cacheControl, cachePointOf, textOf, type Others } from '../prompt/others.ts'
 import type { Media, PromptFile, PromptImage, PromptText } from '../prompt/prompt.ts'

@@ -150,8 +150,8 @@ const NONE: Figures = { input: 0, cacheRead: 0, cacheWrite: 0, cacheWriteHour: 0
 const IN_TOTALS: ReadonlySet<unknown> = new Set(['message', 'fallback_message'])
 
 /**
- * The steps of an answer (`iterations` of its usage). The totals leave some of them out: the tokens of a
- * compaction stand here alone. The length of the usage bounds their number.
+ * The steps of an answer (`iterations` of its usage), some of which the totals leave out, as a compaction.
+ * The usage's length bounds their number.
  */
 export class Steps {
   #all = NONE

@@ -1,4 +1,5 @@
-import { isObject, type Members, type JsonPath } from '../../schemas/values/members.ts'
+import { isObject, type Members } from '../../schemas/values/members.ts'
+import type { JsonPath } from '../../schemas/values/json-path.ts'
 import { JSON_SCHEMA } from '../form-fit.ts'
 import { flagOf, textOf, type Others } from './others.ts'
 import type { AnswerFormat } from './prompt.ts'

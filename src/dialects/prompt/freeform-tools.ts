@@ -1,5 +1,6 @@
 import { BETWEEN_TEXTS } from './prompt.ts'
-import { isObject, membersOf, type Members, type JsonPath } from '../../schemas/values/members.ts'
+import { isObject, membersOf, type Members } from '../../schemas/values/members.ts'
+import type { JsonPath } from '../../schemas/values/json-path.ts'
 import { textOf, type Others } from './others.ts'
 /** Tools whose input is a text, as functions of one text: other forms have no such tools. */
 import type { DeclaredOrigin, PromptCall, PromptTool } from './prompt.ts'

@@ -1,5 +1,6 @@
 /** Functions that callers declare, in the words of every form. */
-import { isObject, type Members, pointerOf, type JsonPath } from '../../schemas/values/members.ts'
+import { isObject, type Members } from '../../schemas/values/members.ts'
+import { pointerOf, type JsonPath } from '../../schemas/values/json-path.ts'
 import { cachePointOf, flagOf, textIn, textOf, type Others } from './others.ts'
 import type { PromptTool, ToolChoice, Prompt, Turn } from './prompt.ts'
 import { HASH_BEGIN, hashed } from '../../schemas/inference/conversation.ts'

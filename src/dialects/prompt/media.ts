@@ -1,7 +1,8 @@
 /** Content of media as URLs and as base64. */
 import type { Media, Prompt, PromptAudio, CachePoint } from './prompt.ts'
 import type { WriteTerms } from './write-terms.ts'
-import { type Members, pointerOf } from '../../schemas/values/members.ts'
+import type { Members } from '../../schemas/values/members.ts'
+import { pointerOf } from '../../schemas/values/json-path.ts'
 import { textOf } from './others.ts'
 import { imageTypeOf } from '../../schemas/files/mime-types.ts'
 import type { TextProtocol } from '../../schemas/models/protocols.ts'

@@ -1,5 +1,6 @@
 import { markedNumber } from '../../schemas/values/long-integers.ts'
-import { isObject, type Members, pointerOf, type JsonPath } from '../../schemas/values/members.ts'
+import { isObject, type Members } from '../../schemas/values/members.ts'
+import { pointerOf, type JsonPath } from '../../schemas/values/json-path.ts'
 import { OURS_NAMES } from '../../schemas/inference/text-members.ts'
 import type { Dialect } from '../../schemas/inference/text-request.ts'
 import {

@@ -149,10 +149,7 @@ export interface ForeignParts {
   readonly isStepBare: boolean
 }
 
-/**
- * What becomes of items of reasoning without what they are encrypted by, where a provider stores nothing:
- * OpenAI refuses them, and other servers want those that have a text.
- */
+/** For reasoning without its encrypted part where a provider stores nothing: OpenAI refuses it, and other servers want it if it has a text. */
 export type BareReasoning = 'kept' | 'cut' | 'cut without text'
 
 /** Where a signature of another provider begins, as a JSON text: that of an endpoint's own format has no carrier. */

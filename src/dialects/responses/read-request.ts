@@ -1,4 +1,5 @@
-import { membersOf, type Members, type JsonPath } from '../../schemas/values/members.ts'
+import { membersOf, type Members } from '../../schemas/values/members.ts'
+import type { JsonPath } from '../../schemas/values/json-path.ts'
 import { JSON_SCHEMA } from '../form-fit.ts'
 import type { ResponsesBody } from '../../schemas/inference/responses.ts'
 import { cachePointOf, flagOf, numberOf, Others, textOf } from '../prompt/others.ts'

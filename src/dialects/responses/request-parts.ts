@@ -1,4 +1,5 @@
-import { membersOf, type Members, pointerOf, type JsonPath } from '../../schemas/values/members.ts'
+import { membersOf, type Members } from '../../schemas/values/members.ts'
+import { pointerOf, type JsonPath } from '../../schemas/values/json-path.ts'
 import { isEmptyText, speaking } from '../prompt/cache-points.ts'
 import { mediaOfUrl, urlOfMedia, audioOf, detailOf, fileMedia, soundMembers } from '../prompt/media.ts'
 import { cachePointOf, textOf, type Others } from '../prompt/others.ts'

@@ -1,4 +1,5 @@
-import { membersOf, type Members, type JsonPath } from '../../schemas/values/members.ts'
+import { membersOf, type Members } from '../../schemas/values/members.ts'
+import type { JsonPath } from '../../schemas/values/json-path.ts'
 import type { ResponsesBody } from '../../schemas/inference/responses.ts'
 import { readFreeform, freeformMembers } from '../prompt/freeform-tools.ts'
 import { allowedChoice, choiceOfWord, readFunction, type FunctionNames } from '../prompt/functions.ts'

@@ -11,10 +11,7 @@ import { countAt, isAt } from '../walk/json-reader.ts'
 /** Bytes of `incomplete_details` that are parsed; providers write one short word. */
 const DETAILS_BYTES_MAX = 1_024
 
-/**
- * Walks over an event of responses, or over a whole answer, as the provider wrote it: finds what Sluice
- * replaces and adds, and what it counts. All other bytes stay as they came.
- */
+/** An event of responses, or a whole answer: finds what Sluice replaces, adds and counts. All other bytes stay as they came. */
 export class ResponseWalk extends WholeWalk {
   readonly event: EventMembers
   readonly response: ResponseMembers

@@ -2,7 +2,8 @@ import { fail, ok, type Outcome } from '../failures.ts'
 import type { Issue } from '../failure-metadata.ts'
 import { isFileId } from '../files/files.ts'
 import type { KeptForm } from '../kept-body.ts'
-import { membersOf, type Members, pointerOf, type JsonPath } from '../values/members.ts'
+import { membersOf, type Members } from '../values/members.ts'
+import { pointerOf, type JsonPath } from '../values/json-path.ts'
 import { INLINE_FILES_MAX } from './inference-limits.ts'
 
 /**

@@ -14,10 +14,7 @@ export type BodyEdit =
   /** Text before the byte at this place. */
   | { readonly kind: 'insert'; readonly at: number; readonly text: string }
 
-/**
- * Changes of every body that goes to one endpoint, by the name of the top-level member: its value as JSON, or
- * null: the member is cut. The forms keep the places of these members.
- */
+/** For one endpoint, by the top-level member: its value as JSON; null: it is cut. The forms keep the places of these members. */
 export type FixedEdits = ReadonlyMap<string, string | null>
 
 const NOTHING_FIXED: FixedEdits = new Map()

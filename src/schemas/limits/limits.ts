@@ -1,7 +1,4 @@
-/**
- * Named limits of every request and of the whole node, each with its unit and its source.
- * `<subject>/<name>-limits.ts` holds the limits of one subject.
- */
+/** Named limits of every request and of the whole node; `<subject>/<name>-limits.ts` holds the limits of one subject. */
 
 export const KIB = 1024
 export const MIB = 1024 * KIB

@@ -1,6 +1,4 @@
-/** The maker of chat and responses, whose models differ from those of servers that copy its forms. */
-
-/** Its slug, which begins the names of its models. */
+/** OpenAI, the maker of chat and responses, whose models differ from those of servers that copy its forms: its slug begins their names. */
 export const MAKER = 'openai'
 /** Characters of the names that it takes for an end user. */
 export const MAKER_USER_CHARS_MAX = 64

@@ -1,4 +1,4 @@
-/** Named limits of the admin port: of the dashboard, its relay and the live view. */
+/** Named limits of what operators use: the admin port, its live view, lists, a node's history, and retention. */
 
 import { MIB } from '../limits/limits.ts'
 

@@ -1,7 +1,4 @@
-/**
- * The form of a finished call on its way to the request log: numbers alone. Texts are numbers of a list that
- * all calls of a batch share, where 0 is no text.
- */
+/** A finished call on its way to the request log: numbers alone. A text is its number in a list that all calls of a batch share; 0: none. */
 
 /** In place of a figure that is not known; no figure is negative. */
 export const UNKNOWN = -1

@@ -28,10 +28,7 @@ export const VIDEO_USER_CHARS_MAX = 256
 const IMAGE_TYPES = 'image/(png|jpeg|webp|gif)'
 const IMAGE_URL_WORDS = 'an https: URL, or a data: URL with a base64-encoded PNG, JPEG, WebP or GIF'
 
-/**
- * The URL or the data of a reference. The schema checks it, since schemas of large bodies are checked in a
- * short job: reading four megabytes of base64 would block the loop.
- */
+/** The URL or the data of a reference, checked by the schema in a short job: reading four megabytes of base64 would block the loop. */
 function referenceUrl(mediaTypes: string, title: string) {
   const https = `https://[!-~]{1,${VIDEO_URL_CHARS_MAX}}`
   return Type.Object({

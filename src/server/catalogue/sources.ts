@@ -143,11 +143,7 @@ function memberOf(value: unknown, member: string): unknown {
   return typeof value === 'object' && value !== null ? Reflect.get(value, member) : undefined
 }
 
-/**
- * Lists where a value departs from a shape, every place once. The validator's own list would stop at eight
- * and include each branch of a union.
- * @param path JSON pointer of the value
- */
+/** Every place once: the validator's own list would stop at eight and include each branch of a union. @param path JSON pointer of the value */
 function explain(schema: TSchema, value: unknown, path: string): readonly Issue[] {
   if (Value.Check(schema, value)) return []
   if (IsUnion(schema)) return explainUnion(schema, value, path)

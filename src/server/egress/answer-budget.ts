@@ -154,10 +154,7 @@ export class AnswerBudget {
     this.#untie(caller)
   }
 
-  /**
-   * Resolves a deadlock, in the whole front or in the organization: while no answer is left that could return
-   * bytes, an answer that fits goes on, or else the last one is refused.
-   */
+  /** In the whole front or in the organization: while no answer is left that could return bytes, one that fits goes on, or the last is refused. */
   #untie(caller: Caller | null): void {
     for (let tied = this.#tied(caller); tied.length > 0; tied = this.#tied(caller)) {
       const fitting = tied.find((waiter) => this.grow(waiter))

@@ -167,10 +167,7 @@ export class OpenStreams {
   }
 }
 
-/**
- * The progress of a stream, plus two seconds at its rate: the last report of a front that dies is somewhat
- * old. The rate excludes the first output, which may be many words at once.
- */
+/** With two seconds more at its rate: the last report of a dying front is old. The rate excludes the first output, perhaps many words at once. */
 export class StreamRate {
   readonly #seen: SeenStream
   readonly #first: number

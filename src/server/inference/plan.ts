@@ -27,7 +27,7 @@ import type { MediaEgress } from '../upstream/inference/inline/call-media.ts'
 import type { OpenStreams } from './meter.ts'
 import type { WritingProtocol } from '../upstream/inference/protocol.ts'
 import { isPrivate } from '../upstream/cost-bound.ts'
-import { pointerOf } from '../../schemas/values/members.ts'
+import { pointerOf } from '../../schemas/values/json-path.ts'
 
 /** Tokens of an answer of usual length, by which `sort: price` compares endpoints. Decision. */
 export const OUTPUT_TOKENS_USUAL = 512
@@ -119,10 +119,7 @@ export class RoutedText implements RoutedCall {
     this.#by = by
   }
 
-  /**
-   * The session, else the name in the body, else the texts that the conversation begins with. Names are
-   * those of one key: two callers who chose the same one share no conversation.
-   */
+  /** The session, else the name in the body, else the first texts. Names are those of one key: two callers with the same one share nothing. */
   conversationAt({ id }: CallableModel): string {
     const { session, caller } = this.#by
     const { name, prefix } = this.#request.conversation

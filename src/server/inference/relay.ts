@@ -98,10 +98,7 @@ const SLICE_MS_MAX = 0.25
 /** Memory of a part that is no output: the end of a block, a signature. */
 const PART_BYTES = 256
 
-/**
- * Passes a provider's stream on, each event in the turn in which its last byte came. What comes before the
- * first output waits here, so that an attempt that fails leaves no trace.
- */
+/** Each event in the turn in which its last byte came. What precedes the first output waits here: an attempt that fails leaves no trace. */
 export class Relay {
   readonly #input: RelayInput
   readonly #now: () => number

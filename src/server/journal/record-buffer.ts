@@ -302,10 +302,7 @@ function flagsOf({ organization, workspace, key }: PaidFrom): number {
 /** The CRC-32 of one byte, and of one byte before one to seven zeros. */
 const TABLE = tableOf()
 
-/**
- * The CRC-32 of bytes from `at` to `end`, as `crc32` of `node:zlib`. That one costs a view and a native call,
- * which for the 150 bytes of a record take twice as long as this loop.
- */
+/** As `crc32` of `node:zlib`, whose view and native call take twice as long as this loop for the 150 bytes of a record. */
 export function crc32Of(bytes: Uint8Array, at: number, end: number): number {
   let crc = -1
   let place = at

@@ -17,10 +17,7 @@ export interface RecoveryOptions {
   /** The journal's row in the store; null when the store does not know the journal. */
   readonly stateOf: (id: string) => Promise<{ readonly isOpen: boolean; readonly applied: number } | null>
   readonly bootId: string
-  /**
-   * Keeps the records of calls whose answers streamed when the front died. Called before their money is
-   * booked, as often as the booking is tried: a record comes once.
-   */
+  /** For calls whose answers streamed when the front died. Called before their money is booked, as often as that is tried: a record comes once. */
   readonly keep?: (takes: readonly OpenTake[]) => Promise<void>
   /** Removes the front's other data: its journal is in the books. Repeated until it succeeds. */
   readonly clear?: (id: string) => Promise<void>

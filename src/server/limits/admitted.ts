@@ -35,11 +35,7 @@ export function admittedOf(known: WindowState): Admitted {
 /** The part of a key's limit that a front applies by itself. */
 export type LocalShare = Pick<WindowState, 'limitRpm' | 'burst'>
 
-/**
- * Refusal with `Retry-After`; the envelope repeats the three values.
- * @param share the authority did not answer, and the key may be within its limit; null: the authority
- * refused
- */
+/** With `Retry-After`; the envelope repeats the three values. @param share the authority did not answer; null: the authority refused */
 export function refusedOf(known: WindowState, share: LocalShare | null = null): Admitted {
   // Rounded up, so that a single client that waits for it is admitted.
   const retryAfterS = Math.max(1, Math.ceil(known.resetAfterMs / 1000))

@@ -43,10 +43,7 @@ interface Waiter {
 }
 
 interface Account {
-  /**
-   * Milliseconds of the loop that the organization has used and not worked off. Calls without competing
-   * organizations raise it to LOOP_BURST_MS at most.
-   */
+  /** Milliseconds of the loop that were used and not worked off; at most LOOP_BURST_MS by calls without competing organizations. */
   debtMs: number
   at: number
   /** Moving average of the cost of this organization's calls: a call is charged with it until its end. */

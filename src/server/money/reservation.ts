@@ -75,11 +75,7 @@ export class Reservation implements Hold {
     return this.take() ? ok(this) : fail('store_unavailable')
   }
 
-  /**
-   * Subtracts from every balance, and gathers the take for the journal. `written` says whether the journal
-   * has it.
-   * @returns false when the day is unknown; nothing is taken then
-   */
+  /** Gathers the take for the journal; `written` says whether the journal has it. @returns false: the day is unknown, and nothing is taken */
   take(): boolean {
     const {
       balances: { day },

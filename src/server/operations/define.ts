@@ -90,10 +90,7 @@ export interface Operation<P = unknown, Q = unknown, B = unknown> {
     readonly isList?: true
     /** The operation is a read with `if-none-match` among its inputs: `run` may return `kind: 'unmodified'`, which is 304. C2. */
     readonly isConditional?: true
-    /**
-     * The reply may come as server-sent events instead: the shape of each event's data. `run` then writes by
-     * `call.events` and returns `streamed`.
-     */
+    /** The shape of each event's data, if the reply may be server-sent events: `run` writes by `call.events` and returns `streamed`. */
     readonly events?: TSchema
     /** The reply is a download of this type, which also has 206, 304 and 416. C2. */
     readonly content?: 'application/octet-stream' | 'video/mp4'

@@ -12,10 +12,7 @@ export type Makes = 'embeddings' | 'texts'
 
 export type KnownModels = Pick<Ports['models'], 'resolve'> | WorkspaceModels
 
-/**
- * The models that a key may call: those of its workspace, where that has endpoints or keys of its own, else
- * the catalogue's. Returns a promise only for a workspace's first call.
- */
+/** Those of the key's workspace, where it has endpoints or keys of its own, else the catalogue's. A promise only for a workspace's first call. */
 export function modelsOf(
   key: KeyRecord,
   { models, privateModels }: Pick<Ports, 'models' | 'privateModels'>,

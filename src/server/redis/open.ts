@@ -239,10 +239,7 @@ export class State {
     if (this.#isSlow) this.#pace(false)
   }
 
-  /**
-   * What fronts may allow by themselves without Redis grows from the last answer on: the rare pings of a rest
-   * must not let it grow for longer than the frequent ones.
-   */
+  /** What fronts allow without Redis grows from the last answer on: the rare pings of a rest must not let it grow longer than the frequent ones. */
   #away(): void {
     const now = this.#now()
     if (this.#isSlow) this.#lastAnswerAt = Math.max(this.#lastAnswerAt, now - PING_MS)

@@ -37,10 +37,7 @@ interface Tenant {
   running: number
 }
 
-/**
- * Lets pieces of work run while the sum of their weights fits. Tenants with waiting work take turns, each
- * with its oldest: a tenant that floods the semaphore waits for itself.
- */
+/** While the sum of weights fits. Tenants with waiting work take turns, each with its oldest: one that floods the semaphore waits for itself. */
 export class FairSemaphore {
   readonly #placesOfOne: number
   readonly #waitingMax: number
@@ -75,11 +72,7 @@ export class FairSemaphore {
     }
   }
 
-  /**
-   * Answers at once where no wait is needed.
-   * @returns gives the place back; null when too many wait already, the wait takes too long or the signal
-   * ends it
-   */
+  /** At once where no wait is needed. @returns gives the place back; null: too many wait already, the wait is too long, or the signal ended it */
   enter(input: PlaceInput): Leave | null | Promise<Leave | null> {
     const { tenant: name, weight = 1 } = input
     // Work that never fits would hold up all others.

@@ -26,10 +26,7 @@ export function addConfirmRootVerb(group: Command): void {
     })
 }
 
-/**
- * Records that a backup has the root keys, unless the backup would be lost together with them.
- * @returns false when the record could not be written: the backup itself is complete
- */
+/** Unless the backup would be lost with the root keys. @returns false when the record could not be written: the backup itself is complete */
 export function noteBackup(folder: string, keys: RootKeys, config: Config): boolean {
   const ids = rootKeyIdsInFiles(config, keys)
   try {

@@ -299,10 +299,7 @@ export function encodingRefusal({ contentEncoding }: Pick<RequestHead, 'contentE
   return null
 }
 
-/**
- * `header_invalid` for a write of a part of a file (RFC 9110 §14.5), and for a conditional write: a client
- * that sends such a header would lose content if the header were ignored.
- */
+/** `header_invalid` for a write of a part (RFC 9110 §14.5), and a conditional write: ignoring the header would lose content. */
 export function partialRefusal(head: Pick<RequestHead, 'kept'>): Failure | null {
   const found = WHOLE_ONLY.find((name) => head.kept(name) !== undefined)
   if (found === undefined) return null

@@ -225,10 +225,7 @@ const POINT = 0x2e
 
 const DESK = new Desk(TEXT_BYTES, 0)
 
-/**
- * Durations of the stages that ran, in milliseconds. Design §11. The digits are written one by one: numbers
- * as texts, and texts of pieces, would be 700 bytes of garbage a call.
- */
+/** Milliseconds of the stages that ran. Digits are written one by one: numbers as texts would be 700 bytes of garbage a call. */
 export function serverTiming(stages: Stages, totalMs: number): string {
   let at = stageAt(0, 'auth;dur=', stages.authMs)
   at = stageAt(at, 'limits;dur=', stages.limitsMs)

@@ -1,7 +1,4 @@
-/**
- * The parts of uWebSockets.js' request and response that Sluice uses. The library's own types describe
- * another version than its binary: the rest of `http` uses these types instead.
- */
+/** What Sluice uses of uWebSockets.js: the library's own types describe another version than its binary, so `http` uses these. */
 export interface WireRequest {
   /** Lower case. */
   getMethod(): string

@@ -209,10 +209,7 @@ interface Held extends Weight {
   readonly series: Series
 }
 
-/**
- * The series of the busiest names of one dimension, and one of all others. What a name had moves to the
- * others when a busier one takes its place, so that sums stay what they are.
- */
+/** The busiest names of one dimension, and all others as one. A name's figures move to the others when a busier one takes its place: sums stay. */
 class NamedSeries {
   readonly #max: number
   readonly #held = new Map<string, Held>()

@@ -71,11 +71,7 @@ export function linesOf(
   })
 }
 
-/**
- * Calls by the class of their status: those neither refused nor failed are 2xx.
- * @param cells calls, refused and failed ones of each point
- * @param width columns of a point
- */
+/** Neither refused nor failed: 2xx. @param cells calls, refused and failed ones of each point @param width columns of a point */
 export function statusTables(cells: Float64Array, width: number): readonly NamedCells[] {
   const points = cells.length / width
   const column = (at: number): Float64Array =>

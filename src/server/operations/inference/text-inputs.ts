@@ -22,7 +22,7 @@ import type { CallableModel } from '../../ports/models/models.ts'
 import { callableModel, type KnownModels } from '../model-calls.ts'
 import { callerOf } from '../../../schemas/values/callers.ts'
 import { isComplete, usedPreset } from '../apply-preset.ts'
-import { pointerOf } from '../../../schemas/values/members.ts'
+import { pointerOf } from '../../../schemas/values/json-path.ts'
 
 /** Failures of files and media addresses in a call, in addition to those of every call. */
 export const INLINE_FILE_FAILURES = [

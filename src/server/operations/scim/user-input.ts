@@ -23,8 +23,8 @@ export const SCIM_ATTRIBUTES_BYTES_MAX = 64 * 1024
 const IGNORED = ['schemas', 'id', 'meta', 'groups', 'password']
 
 /**
- * The input of a whole user, as an identity provider sends one; names may have any case. Without `active` an
- * existing user keeps its state. Failure: scim_value_invalid.
+ * A user as an identity provider sends it; names may have any case. Without `active` an existing user keeps
+ * its state. Failure: scim_value_invalid.
  */
 export function userInputOf(given: Attributes, before: ScimUser | null): Outcome<ScimUserInput> {
   if (hasNul(given)) return invalid('A string contains the character U+0000.')

@@ -13,10 +13,7 @@ export const LONG_READ_WAIT_MS = 5_000
 
 const TURNS = new WeakMap<Store, FairSemaphore>()
 
-/**
- * Turns of the reads of a store that may examine 100,000 rows, all kinds together. An organization that makes
- * many of them waits for itself, and they never hold all connections.
- */
+/** Reads that may examine 100,000 rows take turns: an organization that makes many waits for itself, and they never hold all connections. */
 export function longReadsOf(store: Store): FairSemaphore {
   const known = TURNS.get(store)
   if (known !== undefined) return known

@@ -113,10 +113,7 @@ export class Store {
     }
   }
 
-  /**
-   * Runs work that has no bound but those of its statements. While it runs, the store looks whether its
-   * connections are silent, for those that nothing asks by `within`.
-   */
+  /** Bounded by its statements alone. Meanwhile the store looks whether its connections are silent, for those that nothing asks by `within`. */
   async watched<T>(run: (sql: Sql) => PromiseLike<T>): Promise<T> {
     const { silenceMsMax = SILENCE_MS_MAX } = this.options
     const look = (): void => void this.within(LOOK_MS_MAX, (sql) => sql`SELECT 1`).catch(() => undefined)

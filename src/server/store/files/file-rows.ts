@@ -68,10 +68,7 @@ interface FileRowsInput {
 
 /** Sorts after every id of a file. */
 const LAST_ID = '~'
-/**
- * Rows that a query for a page reads: few values, since each is a text of a statement that stays prepared.
- * One row more than the page says whether there is another page.
- */
+/** Few values, since each is a statement that stays prepared. One row more than the page says whether there is another page. */
 const ROWS_READ = [FILES_PAGE_DEFAULT, ...Array.from({ length: 11 }, (_, power) => 2 ** power)]
   .map((limit) => limit + 1)
   .sort((a, b) => a - b)

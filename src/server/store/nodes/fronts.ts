@@ -113,11 +113,7 @@ interface Beat {
   readonly isKept: boolean
 }
 
-/**
- * Writes the front's row. A new row is on disk afterwards: no crash of Postgres may lose a front that
- * `keys revoke --wait` must wait for.
- * @returns the number of other live fronts
- */
+/** A new row is on disk afterwards: no crash of Postgres may lose a front that `keys revoke --wait` must wait for. @returns other live fronts */
 async function writeBeat(options: HeartbeatOptions, { connections, epoch, isKept }: Beat): Promise<number> {
   const { frontId, store, node, adminPort = null, rootKeyId = () => null } = options
   const [row] = await store.within(

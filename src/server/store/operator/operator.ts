@@ -5,11 +5,7 @@ import { findOrganization, type Organization } from '../workspaces/organizations
 import { reach } from '../base/translate.ts'
 import type { Operators } from '../../ports/operator/admin.ts'
 
-/**
- * The organization that operates the installation.
- * @param reference its UUID or name from the setting; null = the oldest one. Failures: organization_unknown,
- * reference_ambiguous.
- */
+/** @param reference UUID or name from the setting; null: the oldest organization. Failures: organization_unknown, reference_ambiguous. */
 export async function operatorOrganization(
   sql: Queryable,
   reference: string | null,

@@ -112,10 +112,7 @@ async function put(tx: Transaction, { ref, input, by }: Put): Promise<Outcome<Wr
   return written(tx, { by, before, after, designated: versionOf(version) })
 }
 
-/**
- * Locks the workspace, and ensures that the preset has a row; the row of a new preset has no version yet.
- * Failures: workspace_unknown, presets_full.
- */
+/** Locks the workspace, and ensures a row for the preset, at first without a version. Failures: workspace_unknown, presets_full. */
 async function makeRoom(tx: Transaction, ref: PresetRef, by: PresetActor): Promise<Outcome<null>> {
   // Rows of presets are removed only with their workspace: a row that is found here still exists once the
   // workspace is locked.

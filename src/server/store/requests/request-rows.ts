@@ -64,11 +64,7 @@ interface RowsInput {
   readonly isAgain: boolean
 }
 
-/**
- * Sends columns as arrays and reads them by their index along the list of request ids, as the ledger's rows
- * are. No id has a comma.
- * @returns rows that were new
- */
+/** Sends columns as arrays, read by their index along the request ids, as rows of the ledger. No id has a comma. @returns rows that were new */
 async function insertRows(sql: Sql, batch: string, { columns, isAgain }: RowsInput): Promise<number> {
   const ms = (figure: Parameters<RequestColumns['milliseconds']>[0]) => arrayOf(columns.milliseconds(figure))
   const counts = (figure: Parameters<RequestColumns['counts']>[0]) => arrayOf(columns.counts(figure))

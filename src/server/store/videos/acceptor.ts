@@ -39,10 +39,7 @@ interface Waiting {
   triedUntil: number | null
 }
 
-/**
- * `free`: jobs that seem to have no limit; the others among them go on to `limited`. `alone`: one job at a
- * time, which may wait for locks of other transactions.
- */
+/** `free`: jobs that seem to have no limit, else they go on to `limited`. `alone`: one at a time, which may wait for other transactions. */
 type LaneKind = 'free' | 'limited' | 'alone'
 
 /** Jobs of one kind: jobs that come while a transaction runs share the next one. */

@@ -148,10 +148,7 @@ function accountsOf({
   ]
 }
 
-/**
- * Whether a job counts for an account. Costs that a workspace pays itself never count against credit, and
- * count elsewhere where the account says so; a free job counts nowhere.
- */
+/** Costs that a workspace pays itself never count against credit, and elsewhere where the account says so; a free job counts nowhere. */
 function counts(
   { target, costNano, isUnpriced }: HoldInput,
   { ownerKind, countsByok }: Pick<Account, 'ownerKind' | 'countsByok'>,

@@ -26,10 +26,7 @@ export type SettledRow = Pick<
   | 'hold_id'
 > & { readonly hold_day: Day; readonly ended_at: Date }
 
-/**
- * `charged`: the cost is spent. `lost`: no account pays, though the provider may charge for the job: an
- * `overrun`, which counts for no account. `free`: nothing is booked.
- */
+/** `charged`: the cost is spent. `lost`: an `overrun`, which counts for no account, though the provider may charge. `free`: nothing is booked. */
 export type Settling = 'charged' | 'lost' | 'free'
 
 /** The settlement of a job that is given up: once it was submitted, the provider may have made it and charge for it. */

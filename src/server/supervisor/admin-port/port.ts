@@ -48,10 +48,7 @@ const PROMETHEUS_TEXT = 'text/plain; version=0.0.4; charset=utf-8'
 const READS: ReadonlySet<string> = new Set(['GET', 'HEAD'])
 const NOT_UP: Failure = { name: 'busy', detail: 'The node is starting or shutting down.' }
 
-/**
- * Opens the operator's port, apart from the public port: `/metrics`, `/readyz` and `/healthz`, and the
- * dashboard with its calls. Throws `StartRefused` when the address is taken.
- */
+/** Apart from the public port: `/metrics`, `/readyz`, `/healthz`, and the dashboard. Throws `StartRefused` when the address is taken. */
 export async function startAdmin(options: AdminOptions): Promise<AdminPort> {
   const desk = new AdminDesk(options)
   const server = createServer({ requestTimeout: ADMIN_REQUEST_MS_MAX }, (request, response) => {

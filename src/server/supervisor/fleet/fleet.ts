@@ -93,8 +93,8 @@ export class Fleet {
   }
 
   /**
-   * Checks the heartbeats; to be called every SILENCE_LOOK_MS. A front that hangs is not ready and is killed
-   * in the end, also a replaced one. Fronts with calls have a spare.
+   * To be called every SILENCE_LOOK_MS. A front that hangs is not ready and is killed in the end, also a
+   * replaced one; others with calls have a spare.
    */
   lookAtFronts(): { readonly haveCalls: boolean } {
     const fronts = [...this.#alive].filter((child) => child.role === 'front' && child.isReady)

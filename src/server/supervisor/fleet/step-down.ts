@@ -29,10 +29,7 @@ export function stepDownAccount(): Account | null {
   return null
 }
 
-/**
- * Path of a `setpriv` that can set a parent-death signal (util-linux has it, busybox has not), or null: then
- * a hard kill of this process may leave children.
- */
+/** Null: a hard kill of this process may leave children. util-linux has a `setpriv` with a parent-death signal, busybox has not. */
 export function findSetpriv(): string | null {
   if (process.platform !== 'linux') return null
   return (
@@ -42,10 +39,7 @@ export function findSetpriv(): string | null {
   )
 }
 
-/**
- * Starts a child in a group of its own, so that Ctrl-C reaches it only through the drain. The pid is that of
- * the command itself, because `setpriv` replaces itself by the command.
- */
+/** In a group of its own, so that Ctrl-C reaches it only through the drain. The pid is the command's: `setpriv` replaces itself. */
 export function launch(
   command: string,
   args: readonly string[],

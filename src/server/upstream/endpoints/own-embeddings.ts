@@ -14,10 +14,7 @@ interface Deps {
   readonly jobs: ShortJobs
 }
 
-/**
- * Opens a workspace's own endpoint, or an endpoint of the catalogue under its own key; null when the gate
- * refuses the host or port, or the protocol has no embeddings.
- */
+/** An own endpoint, or one of the catalogue under an own key; null: the gate refuses the host or port, or the protocol has no embeddings. */
 export function openOwn(endpoint: Endpoint, way: OwnWay, { egress, jobs }: Deps): EmbeddingProtocol | null {
   const access = ownAccess(endpoint, way, egress)
   if (access === null) return null

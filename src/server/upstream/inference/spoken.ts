@@ -180,10 +180,7 @@ export function isBounded(
   return limits !== undefined && limits !== null && isCounted(limits, ownWay !== undefined)
 }
 
-/**
- * The lower of the endpoint's own maximum and the default of the key or its workspace, which holds only where
- * it is sent too. A default of the whole context or more bounds nothing.
- */
+/** The lower of the endpoint's own maximum and the default that is sent. A default of the whole context or more bounds nothing. */
 export function maxOfOurs(
   endpoint: Pick<Endpoint, 'text' | 'ownWay' | 'contextLength'>,
   input: Omit<AnswerMaximum, 'tokensMax'>,

@@ -189,9 +189,8 @@ export class EndpointHealth {
   }
 
   /**
-   * @param latencyMs until the answer, or its first output
-   * @param tokens of the prompt that was embedded, or of the text that was written
-   * @param wholeMs until the end of the answer
+   * @param latencyMs until the answer, or its first output @param tokens of the prompt embedded, or of the
+   * text written @param wholeMs until the end
    */
   answered(latencyMs: number, tokens: number, wholeMs = latencyMs): void {
     const at = this.#answers % REMEMBERED

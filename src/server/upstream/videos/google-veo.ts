@@ -188,10 +188,7 @@ interface VeoInput {
   readonly previousUri: string | null
 }
 
-/**
- * A job as `predictLongRunning` takes it. The model decides whether it makes sound; no field does. The API's
- * own page wraps images as `inlineData`, which the API refuses.
- */
+/** For `predictLongRunning`. No field asks for sound: the model decides. The API's own page has `inlineData`, which the API refuses. */
 function veoRequest({ request }: VideoOrder, { images, frames, previousUri }: VeoInput): string {
   const encoded = images.map(({ bytes, type }) => ({
     bytesBase64Encoded: Buffer.from(bytes).toString('base64'),

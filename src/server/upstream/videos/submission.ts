@@ -28,10 +28,7 @@ export interface SubmissionInput {
   readonly idOf: (body: Readonly<Record<string, unknown>>) => string | null
 }
 
-/**
- * The outcome of a submission: the core of "at most once". Every uncertain outcome is `unknown`: the request
- * was sent, and no response says whether a job was begun. Design §7.
- */
+/** The core of "at most once": every uncertain outcome is `unknown`: the request was sent, and no response says whether a job was begun. */
 export function submittedBy({ answer, isWritten }: Posted, input: SubmissionInput): Submitted {
   const { name } = input.link.provider
   if (!answer.ok) return isWritten ? unknown(name, answer.failure) : unsent(name, answer.failure)

@@ -120,10 +120,7 @@ export const leftOf = ({
 
 type Force = 'now' | 'overdrawn' | 'pending'
 
-/**
- * How far a limit applies. When an overdrawn limit has no borrowed money left, no more money is spent: the
- * API's `pending` then means only that the limit must reset or be raised.
- */
+/** For an overdrawn limit without borrowed money no more is spent: the API's `pending` then means that it must reset or be raised. */
 export function forceOf(budget: Pick<Budget, 'effective' | 'lent_usd' | 'spent_usd' | 'limit_usd'>): Force {
   if (budget.effective === 'now') return 'now'
   return budget.lent_usd === 0 && leftOf(budget) < 0 ? 'overdrawn' : 'pending'

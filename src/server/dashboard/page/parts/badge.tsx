@@ -79,7 +79,7 @@ const DEED_TONES: Readonly<Record<Deed, Tone>> = {
 }
 
 /** What an event did to its object: it was not there before, or is gone since. */
-function deedOf({ outcome, before, after }: Pick<AuditEvent, 'outcome' | 'before' | 'after'>): Deed {
+export function deedOf({ outcome, before, after }: Pick<AuditEvent, 'outcome' | 'before' | 'after'>): Deed {
   if (outcome !== 'changed' || (before === null && after === null)) return outcome
   return before === null ? 'created' : after === null ? 'deleted' : 'changed'
 }

@@ -18,10 +18,7 @@ export function perMillion(price: string | undefined): string {
 const SHOWN: readonly string[] = ['prompt', 'completion']
 const OF_TOKENS = /cache|reasoning|token/
 
-/**
- * The prices without columns of their own: `request $0.001, input cache read $0.18 a million`, and what prices
- * depend on: `by length, hour`; `free` for a model that asks nothing.
- */
+/** Prices without columns: `request $0.001, input cache read $0.18 a million`, what prices depend on: `by length, hour`; `free` for none. */
 export function otherPrices({ pricing, x }: Pick<Model, 'pricing' | 'x'>): string {
   const by = dependenciesOf({ overrides: pricing.overrides, modifiers: x?.modifiers })
   const isZero = Object.values(pricing).every((price) => typeof price !== 'string' || Number(price) === 0)

@@ -209,8 +209,8 @@ const SUMS = {
 type SumName = keyof typeof SUMS
 
 /**
- * One statement, so that the ledger is read once: rows with kind, subject, counter, expected, found, and
- * `total`, the number of rows of the kind. @param countMax rows of one kind
+ * One statement reads the ledger once: rows with kind, subject, counter, expected, found, and `total` of the
+ * kind. @param countMax rows of one kind
  */
 function checkStatement(countMax: number): string {
   const sums = Object.entries(SUMS).map(

@@ -12,10 +12,7 @@ export interface Step {
 
 type Timed = Pick<RequestShape, 'parts' | 'failed_attempts' | 'duration_ms' | 'provider' | 'attempts'>
 
-/**
- * What a call did after what: the stages of Sluice, the attempts that failed, the one that answered, and what
- * was left. Stages follow each other; attempts have their own begin.
- */
+/** The stages of Sluice, the attempts that failed, the one that answered, and the rest. Stages follow each other; attempts have their own begin. */
 export function stepsOf({
   parts,
   failed_attempts: failed,
