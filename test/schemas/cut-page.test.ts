@@ -2,7 +2,7 @@ import { equal, ok } from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
 import { LIST_PAGE_BYTES_MAX } from '../../src/schemas/limits/limits.ts'
-import { cutPage, offsetPage } from '../../src/schemas/lists/pages.ts'
+import { cutPage, offsetPage } from '../../src/schemas/lists/cut-page.ts'
 
 const row = (share: number): { text: string } => ({
   text: 'ä'.repeat(Math.floor((LIST_PAGE_BYTES_MAX / 2) * share)),

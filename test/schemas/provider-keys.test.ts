@@ -5,7 +5,7 @@ import {
   providerKeyHost,
   providerKeyName,
 } from '../../src/schemas/workspaces/provider-keys.ts'
-import { isSecretName } from '../../src/schemas/vault/secret.ts'
+import { isSecretName } from '../../src/schemas/vault/vault.ts'
 
 t.test('the secret of a provider is named by its slug, made to fit', async (t) => {
   t.same(

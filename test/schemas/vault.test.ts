@@ -9,8 +9,13 @@ import {
   SECRETS_PAGE_MAX,
   VAULT_BODY_BYTES_MAX,
 } from '../../src/schemas/vault/vault-limits.ts'
-import { CopySecretsBody, SecretBody, SecretPageQuery, SecretParams } from '../../src/schemas/vault/vault.ts'
-import { isSecretName } from '../../src/schemas/vault/secret.ts'
+import {
+  CopySecretsBody,
+  SecretBody,
+  SecretPageQuery,
+  SecretParams,
+  isSecretName,
+} from '../../src/schemas/vault/vault.ts'
 
 const isBody = (body: unknown): boolean => Compile(SecretBody).Check(body)
 const isPage = (page: unknown): boolean => Compile(SecretPageQuery).Check(page)

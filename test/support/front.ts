@@ -25,7 +25,7 @@ import { FREE_SPEND } from './money/free-spend.ts'
 import { SILENT } from './log.ts'
 import { NO_LIMITS } from './money/key-money.ts'
 import type { Teardown } from './teardown.ts'
-import { WRITTEN_ORIGIN } from '../../src/server/http/reference/pages/html.ts'
+import { WRITTEN_ORIGIN } from '../../src/server/http/reference/docs-page.ts'
 
 export const KEY = `sk-sluice-v1-${'i'.repeat(43)}`
 /** Of another caller than KEY. */

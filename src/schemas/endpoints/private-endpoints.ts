@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox'
 import { SECRET_NAME_CHARS_MAX } from '../vault/vault-limits.ts'
 import { nanoPerMillion } from '../money/prices.ts'
-import { SECRET_NAME_PATTERN, SECRET_NAME_RULES } from '../vault/secret.ts'
+import { SECRET_NAME_PATTERN, SECRET_NAME_RULES } from '../vault/vault.ts'
 
 /** Characters of a private endpoint's slug, and of each of its model ids. Decision. */
 export const ENDPOINT_TEXT_CHARS_MAX = 256

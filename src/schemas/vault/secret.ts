@@ -1,5 +1,4 @@
 import { inspect } from 'node:util'
-import { SECRET_NAME_CHARS_MAX } from './vault-limits.ts'
 
 /** Text of every printed form of a secret. */
 const REDACTED = '[secret]'
@@ -30,17 +29,4 @@ export class Secret {
   [inspect.custom](): string {
     return REDACTED
   }
-}
-
-/** Lower-case letters, digits and single underscores; begins with a letter and does not end with an underscore. §4.4. */
-export const SECRET_NAME_PATTERN = '^(?!.*__)[a-z]([a-z0-9_]*[a-z0-9])?$'
-const SECRET_NAME = new RegExp(SECRET_NAME_PATTERN)
-
-/** The expected form of a name, in words. */
-export const SECRET_NAME_RULES =
-  `1 to ${SECRET_NAME_CHARS_MAX} lower-case letters, digits and single underscores, ` +
-  'beginning with a letter and ending with a letter or digit'
-
-export function isSecretName(text: string): boolean {
-  return text.length <= SECRET_NAME_CHARS_MAX && SECRET_NAME.test(text)
 }

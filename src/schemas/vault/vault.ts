@@ -8,7 +8,19 @@ import {
   SECRETS_OFFSET_MAX,
   SECRETS_PAGE_MAX,
 } from './vault-limits.ts'
-import { SECRET_NAME_PATTERN, SECRET_NAME_RULES } from './secret.ts'
+
+/** Lower-case letters, digits and single underscores; begins with a letter and does not end with an underscore. §4.4. */
+export const SECRET_NAME_PATTERN = '^(?!.*__)[a-z]([a-z0-9_]*[a-z0-9])?$'
+const SECRET_NAME = new RegExp(SECRET_NAME_PATTERN)
+
+/** The expected form of a name, in words. */
+export const SECRET_NAME_RULES =
+  `1 to ${SECRET_NAME_CHARS_MAX} lower-case letters, digits and single underscores, ` +
+  'beginning with a letter and ending with a letter or digit'
+
+export function isSecretName(text: string): boolean {
+  return text.length <= SECRET_NAME_CHARS_MAX && SECRET_NAME.test(text)
+}
 
 const nullable = <T extends TSchema>(shape: T) => Type.Union([shape, Type.Null()])
 

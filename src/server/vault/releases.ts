@@ -1,6 +1,5 @@
 import type { Caller } from '../../schemas/values/callers.ts'
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
-import { Secret, isSecretName } from '../../schemas/vault/secret.ts'
 import type { AuditTrail } from '../ports/audit/audit.ts'
 import type { Log } from '../ports/observe.ts'
 import type { EffectiveRow, SecretRows } from '../ports/vault/secret-rows.ts'
@@ -9,6 +8,8 @@ import type { BundleRequest, ReleaseRequest, SecretBundles, SecretReleases } fro
 import { valueBytesOf } from './envelope.ts'
 import { sealedValue, wipe } from './sealed-value.ts'
 import type { VaultKeys } from './vault-keys.ts'
+import { Secret } from '../../schemas/vault/secret.ts'
+import { isSecretName } from '../../schemas/vault/vault.ts'
 
 export interface ReleaseDeps {
   readonly rows: Pick<SecretRows, 'find'>

@@ -1,5 +1,3 @@
-import { cancel, intro, password, select, text } from '@clack/prompts'
-import type { WriteStream } from 'node:tty'
 import {
   existsSync,
   fsyncSync,
@@ -29,7 +27,7 @@ import {
   type Answers,
   type SettingName,
 } from './init/answers.ts'
-import { askAll, type Asker, type Choice } from './init/ask.ts'
+import { askAll } from './init/ask.ts'
 import { addVerb, CliFailure, pasteable, print } from '../parts/verb.ts'
 
 interface Options {
@@ -74,6 +72,7 @@ async function answersOf(file: string, given: Answers, { yes = false }: Options)
   const mayAsk = process.stdin.isTTY && process.stderr.isTTY && !isUnattended && !isDumb && !yes
   const keyFileOf = (answers: Answers): string | undefined => rootKeyFileFor(file, answers)
   if (mayAsk) {
+    const { openTerminal } = await import('./init/terminal.ts')
     return askAll(openTerminal('Sluice: settings file'), given, keyFileOf)
   }
   const keyFile = keyFileOf(given)
@@ -156,51 +155,4 @@ function tell(options: Options, { file, answers, madeRootKey }: Done): void {
 
 function isThere(file: string): string {
   return `${file} already exists; use --force to replace it`
-}
-
-/** Stream of the questions: standard output contains only the verb's result. */
-const output = process.stderr
-
-function openTerminal(title: string): Asker {
-  for (const stream of [process.stdout, output]) giveSize(stream)
-  intro(title, { output })
-  return {
-    text: ({ message, initial, check }) =>
-      answered(text({ message, initialValue: initial, output, validate: (given) => check(given ?? '') })),
-    hidden: ({ message, check }) =>
-      answered(password({ message, output, validate: (given) => check(given ?? '') })),
-    choose: <T extends string>(message: string, choices: readonly Choice<T>[], initial: T) =>
-      chosen(message, choices, initial),
-  }
-}
-
-/** Sets a size: some terminals report 0 columns, at which a line would be empty. */
-function giveSize(stream: WriteStream): void {
-  if (stream.isTTY && !(stream.columns > 0)) [stream.columns, stream.rows] = [COLUMNS, ROWS]
-}
-
-const COLUMNS = 80
-const ROWS = 24
-
-/** The library requires options of each value's own type: this function passes texts and maps them back to the choice. */
-async function chosen<T extends string>(
-  message: string,
-  choices: readonly Choice<T>[],
-  initial: T,
-): Promise<T> {
-  const options = choices.map(({ value, label, hint }) => ({
-    value,
-    label,
-    ...(hint === undefined ? {} : { hint }),
-  }))
-  const value = await answered(select<string>({ message, options, initialValue: initial, output }))
-  return choices.find((choice) => choice.value === value)?.value ?? initial
-}
-
-async function answered(answer: Promise<string | symbol>): Promise<string> {
-  const given = await answer
-  // A symbol means that the user cancelled.
-  if (typeof given === 'string') return given
-  cancel('Nothing was written.', { output })
-  throw new CliFailure('cancelled')
 }

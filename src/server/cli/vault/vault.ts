@@ -19,12 +19,12 @@ import {
   SECRET_VALUE_CHARS_MAX,
   SECRETS_PAGE_MAX,
 } from '../../../schemas/vault/vault-limits.ts'
-import { Secret, isSecretName, SECRET_NAME_RULES } from '../../../schemas/vault/secret.ts'
-import { secretAnswer } from '../../../schemas/vault/vault.ts'
+import { secretAnswer, isSecretName, SECRET_NAME_RULES } from '../../../schemas/vault/vault.ts'
 import type { SecretMetadata, VaultScope } from '../../ports/vault/vault.ts'
 import type { Store } from '../../store/base/open.ts'
 import { openSecretRows } from '../../store/vault/secrets.ts'
 import { withVaults } from './own-vaults.ts'
+import { Secret } from '../../../schemas/vault/secret.ts'
 
 /** `vault create|list|delete`, the verbs of such a vault's secrets, and `rotate-root|rotate-data|status`. */
 export function addTo(program: Command, outcome: { code: number | null }): void {

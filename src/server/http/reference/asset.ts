@@ -5,7 +5,8 @@ import { brotliCompress, constants } from 'node:zlib'
 import { hasForm, takesCoding } from '../../../schemas/lists/negotiation.ts'
 import type { RequestHead } from '../call/head.ts'
 import type { Reply } from '../reply/reply-body.ts'
-import { escaped, WRITTEN_ORIGIN } from './pages/html.ts'
+import { escaped } from './pages/html.ts'
+import { WRITTEN_ORIGIN } from './docs-page.ts'
 
 /** A page without its status line and request id, which the pipeline adds. */
 export type Page = Omit<Reply, 'statusLine'>

@@ -22,7 +22,6 @@ import {
 import { Asset, type Page } from './asset.ts'
 import type { RequestHead } from '../call/head.ts'
 import type { AnyOperation } from '../../operations/define.ts'
-import { HEALTH, READ_POLICY, REFERENCE_POLICY, inline, WRITTEN_ORIGIN } from './pages/html.ts'
 import { FAILURE_CAUSES } from '../../../schemas/failure-causes.ts'
 import { FAILURE_SAMPLES, type SampleCall } from '../../../schemas/failure-samples.ts'
 import { remedyOf } from '../../../schemas/remedies.ts'
@@ -30,6 +29,8 @@ import { replyOfFailure } from '../reply/reply.ts'
 import { failureNamesOf } from './openapi-failures.ts'
 import { blockOf } from './pages/highlight.ts'
 import { shellOf } from './pages/shell.ts'
+import { inline } from './pages/html.ts'
+import { HEALTH, READ_POLICY, REFERENCE_POLICY, WRITTEN_ORIGIN } from './docs-page.ts'
 
 const ROOT = '/'
 /** Lists the addresses of all pages, for a browser and for a caller by hand. */

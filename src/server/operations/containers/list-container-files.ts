@@ -9,7 +9,7 @@ import {
 } from '../../../schemas/files/files.ts'
 import { defineOperation } from '../define.ts'
 import { CONTAINER_FAILURES, containerOf, noteUse } from './container-access.ts'
-import { cutPage } from '../../../schemas/lists/pages.ts'
+import { cutPage } from '../../../schemas/lists/cut-page.ts'
 
 /** Lists a container's files in the order of their paths; an unknown container is empty. Source: B2.8. */
 export const listContainerFiles = defineOperation({

@@ -1,5 +1,5 @@
 import { ok, type Outcome } from '../../../schemas/failures.ts'
-import { isSecretName } from '../../../schemas/vault/secret.ts'
+import { isSecretName } from '../../../schemas/vault/vault.ts'
 
 /** The place of a value, which decides its encoding. */
 export type Place = 'header' | 'query' | 'json' | 'plain'

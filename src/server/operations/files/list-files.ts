@@ -18,7 +18,7 @@ import {
   cursorBehind,
   idOfBackCursor,
   idOfCursor,
-} from '../../../schemas/lists/pages.ts'
+} from '../../../schemas/lists/cut-page.ts'
 
 /** Lists a workspace's files, page by page. Source: B2.7. */
 export const listFiles = defineOperation({

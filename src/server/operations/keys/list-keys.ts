@@ -3,7 +3,7 @@ import { KeyListAnswer, ListKeysQuery } from '../../../schemas/keys/keys.ts'
 import { KEYS_PAGE } from '../../../schemas/keys/key-limits.ts'
 import { defineOperation } from '../define.ts'
 import { KEY_FAILURES, keyAnswer } from './key-answers.ts'
-import { cutPage } from '../../../schemas/lists/pages.ts'
+import { cutPage } from '../../../schemas/lists/cut-page.ts'
 
 /** Lists the organization's keys, newest first. Source: B2.10. */
 export const listKeys = defineOperation({

@@ -3,8 +3,8 @@ import { ok } from '../../../schemas/failures.ts'
 import { defineOperation } from '../define.ts'
 import { jobWire, pageOf } from './admin-answers.ts'
 import { readableCount } from '../../../schemas/values/readable.ts'
-import { offsetPage } from '../../../schemas/lists/pages.ts'
 import { ADMIN_LISTED_MAX } from '../../../schemas/operator/admin-port-limits.ts'
+import { offsetPage } from '../../../schemas/lists/cut-page.ts'
 
 /** Lists the video jobs of the organization, newest first. Source: an extension of Sluice; C4. */
 export const listAdminJobs = defineOperation({

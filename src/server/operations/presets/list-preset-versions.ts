@@ -9,7 +9,7 @@ import {
   presetRefOf,
   presetVersionOf,
 } from './preset-answers.ts'
-import { offsetPage } from '../../../schemas/lists/pages.ts'
+import { offsetPage } from '../../../schemas/lists/cut-page.ts'
 
 /** Lists the versions of a preset, ascending by number. Source: B2.2. */
 export const listPresetVersions = defineOperation({

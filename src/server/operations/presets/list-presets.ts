@@ -2,7 +2,7 @@ import { ok } from '../../../schemas/failures.ts'
 import { PresetListAnswer, PresetPageQuery } from '../../../schemas/presets/presets.ts'
 import { defineOperation } from '../define.ts'
 import { PRESET_FAILURES, presetPageOf, presetShapeOf, presetWorkspaceOf } from './preset-answers.ts'
-import { offsetPage } from '../../../schemas/lists/pages.ts'
+import { offsetPage } from '../../../schemas/lists/cut-page.ts'
 
 /** Lists a workspace's presets by their slugs, including archived ones. Source: B2.2. */
 export const listPresets = defineOperation({

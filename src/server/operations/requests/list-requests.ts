@@ -20,7 +20,7 @@ import { comparedNames } from '../name-hints.ts'
 import { cursorOf, requestWire } from './request-answers.ts'
 import { requestQueryOf } from './request-query.ts'
 import { CSV_HEAD, CSV_TYPE, csvLinesOf, csvOf, NDJSON_TYPE, ndjsonOf } from './request-tables.ts'
-import { cutPage } from '../../../schemas/lists/pages.ts'
+import { cutPage } from '../../../schemas/lists/cut-page.ts'
 
 /** Rows that an export reads at once: their text fits into one piece of an answer. Decision. */
 export const REQUESTS_EXPORT_PAGE = 200

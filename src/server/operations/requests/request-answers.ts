@@ -4,7 +4,7 @@ import { FLAG } from '../../../schemas/requests/request-record.ts'
 import { LIMIT_OWNERS, type RequestShape } from '../../../schemas/requests/requests.ts'
 import type { LoggedAttempt, LoggedRequest, RequestPlace } from '../../ports/requests/request-log.ts'
 import { usdOfNano } from '../../../schemas/money/costs.ts'
-import { cursorBefore, idOfBackCursor } from '../../../schemas/lists/pages.ts'
+import { cursorBefore, idOfBackCursor } from '../../../schemas/lists/cut-page.ts'
 
 const US_PER_MS = 1_000
 

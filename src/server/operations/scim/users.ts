@@ -13,7 +13,7 @@ import { shown } from './projection.ts'
 import type { ScimResource } from './resource-operations.ts'
 import { etagOf, listHead, locationOf, metaOf } from './scim-calls.ts'
 import { userInputOf } from './user-input.ts'
-import { cutPage } from '../../../schemas/lists/pages.ts'
+import { cutPage } from '../../../schemas/lists/cut-page.ts'
 
 /** Users of an organization. RFC 7643 §4.1. */
 export const USERS: ScimResource<ScimUser, ScimUserInput, ScimUserUpdate> = {

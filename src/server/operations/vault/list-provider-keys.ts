@@ -3,7 +3,7 @@ import { WORKSPACES_PAGE_DEFAULT } from '../../../schemas/workspaces/workspace-l
 import { ListProviderKeysQuery, ProviderKeyListAnswer } from '../../../schemas/workspaces/byok.ts'
 import { defineOperation, ownWorkspaceOf } from '../define.ts'
 import { keysAmong, keyTakers, providerKeyAnswer } from './provider-key-view.ts'
-import { offsetPage } from '../../../schemas/lists/pages.ts'
+import { offsetPage } from '../../../schemas/lists/cut-page.ts'
 
 /** Lists a workspace's own keys for providers. Source: B2.11. */
 export const listProviderKeys = defineOperation({

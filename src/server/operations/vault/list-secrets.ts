@@ -20,7 +20,7 @@ import {
   WORKSPACE_ACCESS,
   workspaceScope,
 } from './vault-scope.ts'
-import { cutPage } from '../../../schemas/lists/pages.ts'
+import { cutPage } from '../../../schemas/lists/cut-page.ts'
 
 /** Lists the workspace's secrets by name. Source: B2.4. */
 export const listSecrets = defineOperation({

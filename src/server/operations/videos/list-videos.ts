@@ -2,7 +2,7 @@ import { ok } from '../../../schemas/failures.ts'
 import { VIDEOS_PAGE_DEFAULT } from '../../../schemas/videos/video-limits.ts'
 import { ListVideosQuery, VideoListAnswer, videoAnswer } from '../../../schemas/videos/videos.ts'
 import { defineOperation, ownWorkspaceOf } from '../define.ts'
-import { cutPage } from '../../../schemas/lists/pages.ts'
+import { cutPage } from '../../../schemas/lists/cut-page.ts'
 
 /** Lists jobs of the workspace, newest first. Source: C27, an extension of Sluice. */
 export const listVideos = defineOperation({

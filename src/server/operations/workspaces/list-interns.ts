@@ -8,7 +8,7 @@ import {
 import { INTERNS_PAGE_DEFAULT } from '../../../schemas/workspaces/workspace-limits.ts'
 import { defineOperation, ownWorkspaceOf } from '../define.ts'
 import { INTERN_FAILURES, INTERN_STATUSES_LISTED, internAnswer } from './intern-access.ts'
-import { cursorBehind, idOfCursor } from '../../../schemas/lists/pages.ts'
+import { cursorBehind, idOfCursor } from '../../../schemas/lists/cut-page.ts'
 
 /** Lists a workspace's interns, oldest first, page by page. Source: B2.4. */
 export const listInterns = defineOperation({

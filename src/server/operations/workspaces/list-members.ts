@@ -12,7 +12,7 @@ import {
   WORKSPACE_FAILURES,
   WORKSPACE_STATUSES,
 } from './workspace-answers.ts'
-import { offsetPage } from '../../../schemas/lists/pages.ts'
+import { offsetPage } from '../../../schemas/lists/cut-page.ts'
 
 /** Lists the members of a workspace with the source of each membership. Source: an extension of B2.9. */
 export const listMembers = defineOperation({

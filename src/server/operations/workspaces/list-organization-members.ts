@@ -8,7 +8,7 @@ import { WorkspacePageQuery } from '../../../schemas/workspaces/workspaces.ts'
 import type { OrganizationMember } from '../../ports/workspaces/workspaces.ts'
 import { defineOperation } from '../define.ts'
 import { pageOf } from './workspace-answers.ts'
-import { offsetPage } from '../../../schemas/lists/pages.ts'
+import { offsetPage } from '../../../schemas/lists/cut-page.ts'
 
 /** Lists the users of an organization. Source: B2.9. */
 export const listOrganizationMembers = defineOperation({

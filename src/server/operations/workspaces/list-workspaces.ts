@@ -2,7 +2,7 @@ import { ok } from '../../../schemas/failures.ts'
 import { WorkspaceListAnswer, WorkspacePageQuery } from '../../../schemas/workspaces/workspaces.ts'
 import { defineOperation } from '../define.ts'
 import { pageOf, workspaceAnswer } from './workspace-answers.ts'
-import { offsetPage } from '../../../schemas/lists/pages.ts'
+import { offsetPage } from '../../../schemas/lists/cut-page.ts'
 
 /** Lists the organization's workspaces, oldest first. Source: B2.9. */
 export const listWorkspaces = defineOperation({

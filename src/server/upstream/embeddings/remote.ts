@@ -12,7 +12,7 @@ import type { EmbeddingsRequest } from '../../ports/embeddings/embeddings.ts'
 import { valueOf, type InputShape } from './input-shape.ts'
 import { failureOf } from '../provider-failure.ts'
 import { parseAnswer } from './read-answer.ts'
-import { googleTask } from '../../../workers/encode-embeddings.ts'
+import { googleTask } from '../../../schemas/embeddings/input-types.ts'
 
 export interface RemoteDeps extends Omit<LinkDeps, 'credentialHeader'> {
   /** Null: the header of the protocol. */

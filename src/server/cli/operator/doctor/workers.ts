@@ -1,4 +1,3 @@
-import { get } from 'node:http'
 import { setTimeout as after } from 'node:timers/promises'
 import { loadCatalogue } from '../../../catalogue/load.ts'
 import { SHIPPED_CATALOGUE } from '../../../catalogue/shipped.ts'
@@ -18,6 +17,7 @@ import {
 } from '../../../observe/load-advice.ts'
 import { stillUnpriced, unpricedTiers, unpricedTiersIn } from '../../../observe/unpriced-tiers.ts'
 import { QuotaWatch } from '../../../config/quota-watch.ts'
+import { readAdmin } from '../../../supervisor/admin-port/admin-reader.ts'
 import { catalogueChoice } from '../../parts/load-models.ts'
 import { doubtful, type Finding, good } from './finding.ts'
 import type { Look } from './look.ts'
@@ -129,33 +129,4 @@ export function loadFrom(text: string): NodeLoad {
       shortWaitMs: of(`front_pool_wait_seconds{front="${slot}",pool="short_jobs"}`) * 1_000,
     })),
   }
-}
-
-/** Milliseconds that a response of the admin port may take. */
-const ANSWER_MS_MAX = 3_000
-/** Bytes of a response of the admin port. */
-const ANSWER_BYTES_MAX = 8 * 2 ** 20
-
-/** The body of a 200 response of the admin port of a node on this machine; null for every other response. */
-function readAdmin(adminUrl: string, path: string): Promise<string | null> {
-  return new Promise((resolve) => {
-    const request = get(
-      `${adminUrl}${path}`,
-      { agent: false, signal: AbortSignal.timeout(ANSWER_MS_MAX) },
-      (answer) => {
-        const pieces: Buffer[] = []
-        let bytes = 0
-        answer.on('data', (piece: Buffer) => {
-          bytes += piece.length
-          pieces.push(piece)
-          if (bytes > ANSWER_BYTES_MAX) request.destroy()
-        })
-        answer.once('error', () => resolve(null))
-        answer.once('close', () =>
-          resolve(answer.complete && answer.statusCode === 200 ? Buffer.concat(pieces).toString() : null),
-        )
-      },
-    )
-    request.once('error', () => resolve(null))
-  })
 }

@@ -1,7 +1,7 @@
 import type { KeyKind } from '../../../../schemas/keys/api-keys.ts'
 import { UPLOADED, type ExampleRequest, type SampleInput } from './example-request.ts'
 import { jsonLiteral, pythonLiteral, typescriptLiteral } from './literals.ts'
-import { WRITTEN_ORIGIN } from '../pages/html.ts'
+import { WRITTEN_ORIGIN } from '../docs-page.ts'
 
 const ENVIRONMENT = 'process.env'
 

@@ -2,7 +2,7 @@ import { ok } from '../../../../schemas/failures.ts'
 import { DirectoryGroupListAnswer, ScimPageQuery } from '../../../../schemas/scim/group-mappings.ts'
 import { defineOperation } from '../../define.ts'
 import { groupAnswer, pageOf, READ_STATUSES } from './mapping-answers.ts'
-import { offsetPage } from '../../../../schemas/lists/pages.ts'
+import { offsetPage } from '../../../../schemas/lists/cut-page.ts'
 
 /** Lists the groups that the identity provider created. Source: B2.5. */
 export const listGroups = defineOperation({

@@ -2,7 +2,7 @@ import { ok } from '../../../../schemas/failures.ts'
 import { MappingListAnswer, ScimPageQuery } from '../../../../schemas/scim/group-mappings.ts'
 import { defineOperation } from '../../define.ts'
 import { mappingAnswer, pageOf, READ_STATUSES } from './mapping-answers.ts'
-import { offsetPage } from '../../../../schemas/lists/pages.ts'
+import { offsetPage } from '../../../../schemas/lists/cut-page.ts'
 
 /** Lists the organization's group mappings, oldest first. Source: B2.5. */
 export const listMappings = defineOperation({
