@@ -8,7 +8,7 @@ import { bothOf, streamOfParts, wholeOfParts } from '../support/inference/writte
 import { openRouterShapes } from '../support/wire/foreign-clients.ts'
 import type { WrittenPart } from '../../src/dialects/parts.ts'
 
-const RUNS = { numRuns: 200 }
+const RUNS = { numRuns: 60 }
 
 t.test("a client assembles the whole answer from a stream, valid for OpenRouter's shapes", async (t) => {
   const shapes = await openRouterShapes()

@@ -53,7 +53,7 @@ t.test('the walk accepts the same texts as JSON.parse', async (t) => {
     '{}',
   ]
   const all = [...pieces, ...more]
-  for (let nth = 0; nth < 100_000; nth++) {
+  for (let nth = 0; nth < 10_000; nth++) {
     const length = 1 + Math.floor(random() * 8)
     const text = Array.from({ length }, () => all[Math.floor(random() * all.length)] ?? '').join('')
     if (isWhole(text) !== isParsed(text)) t.fail(`seed ${seed}, text ${nth}: ${JSON.stringify(text)}`)

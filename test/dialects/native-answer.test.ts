@@ -238,7 +238,7 @@ t.test('mutated answers never throw, and the accepted ones are answers', async (
     usage: { prompt_tokens: 1 },
   }
   let passed = 0
-  for (let nth = 0; nth < 20_000; nth++) {
+  for (let nth = 0; nth < 2_000; nth++) {
     const bytes = Buffer.from(written(whole, random))
     for (let count = Math.floor(random() * 3); count > 0; count--)
       bytes[Math.floor(random() * bytes.length)] = '{}[]",:\\n0 \n'.charCodeAt(Math.floor(random() * 12))
@@ -251,5 +251,5 @@ t.test('mutated answers never throw, and the accepted ones are answers', async (
     if (answer.id !== id || answer.model !== model || JSON.stringify(answer.usage) !== USAGE_JSON)
       throw new Error(`seed ${seed}, answer ${nth}: ${text}`)
   }
-  t.ok(passed > 5_000, `seed ${seed}: ${passed} passed`)
+  t.ok(passed > 500, `seed ${seed}: ${passed} passed`)
 })

@@ -15,7 +15,7 @@ import { ownEdits } from '../../src/server/upstream/inference/native-wire.ts'
 
 const TERMS: AddedTerms = { isStream: false, tokensMax: null }
 const OWN = ownEdits({ upstreamModel: 'up"1' })
-const CASES = 10_000
+const CASES = 1_000
 const KNOWN: readonly string[] = BODIES.chat.keeps.names
 
 const sent = (text: string | Uint8Array, terms: Partial<AddedTerms> = {}, isOnLoop = false): string => {

@@ -74,7 +74,7 @@ t.test('random streams in random pieces give the events of the standard', async 
     'id: 1',
     'da',
   ]
-  for (let nth = 0; nth < 20_000; nth++) {
+  for (let nth = 0; nth < 3_000; nth++) {
     const count = Math.floor(random() * 24)
     const text = Array.from({ length: count }, () => parts[Math.floor(random() * parts.length)] ?? '')
     const bytes = Buffer.from(text.join(''))
@@ -154,16 +154,18 @@ t.test('ignores a name above its maximum, however it comes', async (t) => {
   }
 })
 
-t.test('a million fields, lines and reads take linear time', async (t) => {
-  const { failure } = new SseReader().read(Buffer.from('id\n'.repeat(1_000_000)))
+const MANY = 200_000
+
+t.test('very many fields, lines and reads are one event', async (t) => {
+  const { failure } = new SseReader().read(Buffer.from('id\n'.repeat(MANY)))
   t.match(failure, { name: 'upstream_invalid' })
   const reader = new SseReader()
-  const [event] = reader.read(Buffer.from(`${'data\n'.repeat(1_000_000)}\n`)).events
-  t.equal(event?.data.length, 999_999)
+  const [event] = reader.read(Buffer.from(`${'data\n'.repeat(MANY)}\n`)).events
+  t.equal(event?.data.length, MANY - 1)
   const x = Buffer.from('x')
   reader.read(Buffer.from('data:'))
-  for (let nth = 0; nth < 1_000_000; nth++) reader.read(x)
-  t.equal(reader.read(Buffer.from('\n\n')).events[0]?.data.length, 1_000_000)
+  for (let nth = 0; nth < MANY; nth++) reader.read(x)
+  t.equal(reader.read(Buffer.from('\n\n')).events[0]?.data.length, MANY)
 })
 
 t.test('lines that belong to no event end a stream that has too many of them', async (t) => {

@@ -8,7 +8,7 @@ import { ownEdits } from '../../../src/server/upstream/inference/native-wire.ts'
 import { KEPT_MARKS_MAX } from '../../../src/schemas/limits/limits.ts'
 
 const OWN = ownEdits({ upstreamModel: 'up' })
-const CASES = 10_000
+const CASES = 1_000
 
 interface Strict {
   readonly out: string

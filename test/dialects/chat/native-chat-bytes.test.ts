@@ -110,7 +110,7 @@ function sorted(value: unknown): string {
 t.test('random events come out as a parser reads them', async (t) => {
   const seed = Math.floor(Math.random() * 2 ** 32)
   const random = randomFrom(seed)
-  for (let nth = 0; nth < 2_000; nth++) {
+  for (let nth = 0; nth < 300; nth++) {
     const stream = streamed()
     const before = { begun: new Set<number>(), calls: new ExpectedCalls(), created: null }
     const one = randomEvent(random)
@@ -157,7 +157,7 @@ t.test('mutated streams never throw, give whole events, and are whole by a finis
   const seed = Math.floor(Math.random() * 2 ** 32)
   const random = randomFrom(seed)
   let wholes = 0
-  for (let nth = 0; nth < 20_000; nth++) {
+  for (let nth = 0; nth < 3_000; nth++) {
     const events = Array.from({ length: 3 }, () => written(randomEvent(random), random))
     const bytes = mutated(streamOf(events), random)
     const stream = streamed()
@@ -176,5 +176,5 @@ t.test('mutated streams never throw, give whole events, and are whole by a finis
     if (isWhole && (ended.size === 0 || ![...ended.values()].every(Boolean) || !endsChoice(bytes)))
       throw new Error(`seed ${seed}, stream ${nth}: ${bytes.toString('latin1')}`)
   }
-  t.ok(wholes > 100, `seed ${seed}: ${wholes} of them were whole`)
+  t.ok(wholes > 15, `seed ${seed}: ${wholes} of them were whole`)
 })

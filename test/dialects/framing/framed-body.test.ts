@@ -30,12 +30,10 @@ t.test('events pass as they came, wherever their reads are cut', async (t) => {
     // A body of nothing but space has no events.
     const expected = text.trim() === '' ? '' : text
     t.equal(await textOf(framed(new Pieces(singly(bytes)))), expected)
-    for (let at = 0; at <= bytes.length; at++)
-      t.equal(
-        await textOf(framed(new Pieces(cutAt(bytes, at)))),
-        expected,
-        `${JSON.stringify(text)} at ${at}`,
-      )
+    for (let at = 0; at <= bytes.length; at++) {
+      const cut = await textOf(framed(new Pieces(cutAt(bytes, at))))
+      if (cut !== expected) t.equal(cut, expected, `${JSON.stringify(text)} at ${at}`)
+    }
   }
 })
 
@@ -45,8 +43,10 @@ t.test('a whole answer becomes events, wherever its reads are cut', async (t) =>
     const whole = await textOf(framed(new Pieces([bytes])))
     t.match(eventsIn(Buffer.from(whole)), [{ choices: [{ delta: { content: 'é' }, finish_reason: 'stop' }] }])
     t.equal(await textOf(framed(new Pieces(singly(bytes)))), whole)
-    for (let at = 0; at <= bytes.length; at++)
-      t.equal(await textOf(framed(new Pieces(cutAt(bytes, at)))), whole, `at ${at}`)
+    for (let at = 0; at <= bytes.length; at++) {
+      const cut = await textOf(framed(new Pieces(cutAt(bytes, at))))
+      if (cut !== whole) t.equal(cut, whole, `at ${at}`)
+    }
   }
 })
 

@@ -18,7 +18,7 @@ import { frameOf } from '../../../src/dialects/native-events.ts'
 import { PART_PROTOCOLS } from '../../../src/dialects/translate.ts'
 import type { TextProtocol } from '../../../src/schemas/models/protocols.ts'
 
-const RUNS = { numRuns: 100 }
+const RUNS = { numRuns: 40 }
 const SHOWN = { whole: '{"prompt_tokens":1}', added: null }
 
 function made(protocol: TextProtocol, to: 'answer' | 'events', bytes: Uint8Array): Buffer {

@@ -121,7 +121,7 @@ t.test('mutated answers never throw, and the accepted ones are answers', (t) => 
   const tool = { type: 'tool_use', id: 't', name: 'f', input: { a: 1 } }
   const whole = message([{ type: 'text', text: 'x "y"' }, tool])
   let passed = 0
-  for (let nth = 0; nth < 10_000; nth++) {
+  for (let nth = 0; nth < 2_000; nth++) {
     const bytes = Buffer.from(written(whole, random))
     for (let count = Math.floor(random() * 3); count > 0; count--)
       bytes[Math.floor(random() * bytes.length)] = '{}[]",:\\n0 \n'.charCodeAt(Math.floor(random() * 12))
@@ -133,6 +133,6 @@ t.test('mutated answers never throw, and the accepted ones are answers', (t) => 
     if (answer.model !== HEAD.model || !Array.isArray(answer.content) || answer.usage.cost !== 0.5)
       throw new Error(`seed ${seed}, answer ${nth}: ${text}`)
   }
-  t.ok(passed > 2_500, `seed ${seed}: ${passed} passed`)
+  t.ok(passed > 500, `seed ${seed}: ${passed} passed`)
   t.end()
 })

@@ -11,7 +11,7 @@ import { orNull } from '../../support/must.ts'
 import type { WrittenPart } from '../../../src/dialects/parts.ts'
 import { PART_PROTOCOLS } from '../../../src/dialects/translate.ts'
 
-const RUNS = { numRuns: 150 }
+const RUNS = { numRuns: 50 }
 
 function readBoth(protocol: Dialect, parts: readonly WrittenPart[], cut: number) {
   const { stream, whole } = PART_PROTOCOLS[protocol]

@@ -11,7 +11,7 @@ import {
 } from '../../support/inference/chat-texts.ts'
 import { keptChat } from '../../support/inference/kept-chat.ts'
 
-const CASES = 4_000
+const CASES = 500
 const MODEL = 'p/"m'
 const KNOWN: readonly string[] = BODIES.chat.keeps.names
 

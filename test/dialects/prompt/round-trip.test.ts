@@ -25,7 +25,7 @@ const SCHEMAS: Readonly<Record<Dialect, TSchema>> = {
   responses: ResponsesBody,
   messages: MessagesBody,
 }
-const numRuns = 200
+const numRuns = 80
 
 for (const dialect of DIALECTS)
   t.test(`a prompt of ${dialect} that is written as ${dialect} reads as the same prompt`, (t) => {

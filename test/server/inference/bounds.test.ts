@@ -331,7 +331,7 @@ t.test('no usage within the maximums costs more than the bound', async () => {
       }
       return textCostNano(usage, endpoint.prices) <= anyNano
     }),
-    { numRuns: 5_000 },
+    { numRuns: 1_000 },
   )
 })
 
@@ -345,7 +345,7 @@ t.test('the affordable tokens fit the available money, and one more token does n
       if (tokens > 0 && bound(tokens) > available) return false
       return bound(tokens + 1) > available
     }),
-    { numRuns: 5_000 },
+    { numRuns: 1_000 },
   )
 })
 
