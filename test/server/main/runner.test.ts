@@ -3,13 +3,12 @@ import { catalogueFile } from '../../support/models/catalogue.ts'
 import {
   firstKeys,
   nodeSettings,
-  runToEnd,
-  sluice,
   startNode,
   until,
   type Settings,
   type TestNode,
 } from '../../support/nodes/node.ts'
+import { runVerb } from '../../support/operator/verbs.ts'
 import { startVideos } from '../../support/videos/video-provider.ts'
 import { pause } from '../../support/wait.ts'
 
@@ -163,7 +162,7 @@ t.test('runners that drain hand their jobs to others at once, and a node with ru
   const ids = await tenUnderWay({ call, submit })
   const before = node.pidsOf('runner')
   // Ends with the reload, however long that takes.
-  await runToEnd(settings, sluice('reload'))
+  await runVerb(settings, ['reload'])
   await until('the runners are others', () => node.pidsOf('runner').every((pid) => !before.includes(pid)))
   makeAll()
   for (const id of ids) t.equal((await ended(call, id)).status, 'completed')

@@ -1,7 +1,8 @@
 import t, { type Test } from 'tap'
 import type { HistoryData } from '../../../src/schemas/operator/history.ts'
 import { openStore, type Store } from '../../../src/server/store/base/open.ts'
-import { firstKeys, nodeSettings, runToEnd, sluice, startNode, until } from '../../support/nodes/node.ts'
+import { firstKeys, nodeSettings, startNode, until } from '../../support/nodes/node.ts'
+import { runVerb } from '../../support/operator/verbs.ts'
 import { served } from '../../support/wire/served.ts'
 
 t.setTimeout(600_000)
@@ -48,7 +49,7 @@ async function counted(): Promise<number> {
 
 t.test('a front that is replaced, and one that is killed, leave no hole in the sums', async (t) => {
   await call()
-  t.equal((await runToEnd(settings, sluice('reload'))).code, 0)
+  t.equal((await runVerb(settings, ['reload'])).code, 0)
   await call()
   await until('both fronts have told', async () => (await counted()) === 2 * CALLS)
   await node.signal('front', 'SIGKILL')

@@ -20,6 +20,7 @@ import {
   startNode,
   until,
 } from '../../support/nodes/node.ts'
+import { runVerb } from '../../support/operator/verbs.ts'
 import { SILENT } from '../../support/log.ts'
 import { outsideRedis } from '../../support/nodes/outside-stores.ts'
 import { ROOT } from '../../support/source.ts'
@@ -115,7 +116,7 @@ t.test('a key of Sluice for a provider is logged by its variable, and counts as 
 t.test("keys without a burst have the operator's, and a policy names it", async (t) => {
   const policyOf = async (...options: readonly string[]): Promise<string | null> => {
     const create = ['keys', 'create', '--name', 'paced', '--kind', 'inference', '--json', ...options]
-    const { stdout, stderr } = await runToEnd(settings, sluice(...create))
+    const { stdout, stderr } = await runVerb(settings, create)
     t.equal(stderr, '')
     const { key } = JSON.parse(stdout) as { readonly key: string }
     const answer = await served(() =>
@@ -201,7 +202,7 @@ t.test('a port that is taken refuses the start and names the setting', async (t)
 /** A node whose new rows of a table take this many seconds, as it starts. */
 async function startedLate(t: Test, table: Parameters<typeof lateRows>[1], seconds: number) {
   const settings = await nodeSettings(t)
-  await runToEnd(settings, sluice('migrate'))
+  await runVerb(settings, ['migrate'])
   const store = openStore({ url: settings['DATABASE_URL'] ?? '', poolMax: 1, applicationName: 'sluice-test' })
   t.teardown(() => store.close())
   await lateRows(store, table, seconds)
@@ -357,7 +358,7 @@ t.test('a node that starts a second time on its own Postgres', async (t) => {
         await hints.publish({ n: 0, kind: 'catalogue', id: 'any' })
         return kinds.has('catalogue')
       })
-      await runToEnd(settings, sluice('keys', 'create', '--name', 'k', '--kind', 'inference'))
+      await runVerb(settings, ['keys', 'create', '--name', 'k', '--kind', 'inference'])
       await until('a key is hinted', () => kinds.has('key'))
     },
   )

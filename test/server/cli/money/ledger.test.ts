@@ -2,14 +2,13 @@ import t, { type Test } from 'tap'
 import { newId } from '../../../../src/server/store/base/ids.ts'
 import { auditOf } from '../../../support/audit/audit.ts'
 import { openBooks, type Books } from '../../../support/money/ledger.ts'
-import { runToEnd, sluice } from '../../../support/nodes/node.ts'
 import { runVerb } from '../../../support/operator/verbs.ts'
 import { openFolder } from '../../../support/files/storage.ts'
 
 t.setTimeout(600_000)
 
 interface Stand extends Books {
-  run(...args: readonly string[]): ReturnType<typeof runToEnd>
+  run(...args: readonly string[]): ReturnType<typeof runVerb>
   /** The same within this process. */
   verb(line: string): ReturnType<typeof runVerb>
 }
@@ -19,7 +18,7 @@ async function stand(t: Test): Promise<Stand> {
   const settings = { DATABASE_URL: books.store.options.url, SLUICE_DATA: await openFolder(t) }
   return {
     ...books,
-    run: (...args) => runToEnd(settings, sluice('ledger', ...args)),
+    run: (...args) => runVerb(settings, ['ledger', ...args]),
     verb: (line) => runVerb(settings, ['ledger', ...line.split(' ')]),
   }
 }

@@ -6,7 +6,7 @@ import t, { type Test } from 'tap'
 import { assignment, SHELLS } from '../../../../src/server/cli/operator/env.ts'
 import { plainEnvironment } from '../../../support/load/load.ts'
 import { openFolder } from '../../../support/files/storage.ts'
-import { runToEnd, sluice, type Settings } from '../../../support/nodes/node.ts'
+import type { Settings } from '../../../support/nodes/node.ts'
 import { runVerb } from '../../../support/operator/verbs.ts'
 import { ROOT } from '../../../support/source.ts'
 
@@ -132,7 +132,7 @@ t.test('the program itself: a shell that evaluates its lines has every client’
 
 t.test('--for chooses clients, and SLUICE_PUBLIC_URL is the address of all', async (t) => {
   const settings = { ...(await stand(t)), SLUICE_PUBLIC_URL: 'https://ai.acme.example' }
-  const { stdout } = await runToEnd(settings, sluice('env', '--for', 'anthropic', '--json'))
+  const { stdout } = await runVerb(settings, ['env', '--for', 'anthropic', '--json'])
   t.same(JSON.parse(stdout), {
     base_url: 'https://ai.acme.example/api/v1',
     variables: { ANTHROPIC_BASE_URL: 'https://ai.acme.example/api', ANTHROPIC_AUTH_TOKEN: null },

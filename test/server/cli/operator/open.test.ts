@@ -5,7 +5,8 @@ import t, { type Test } from 'tap'
 import { openDataDirectory } from '../../../../src/server/supervisor/data-directory/data-directory.ts'
 import { openFolder } from '../../../support/files/storage.ts'
 import { keptLog } from '../../../support/log.ts'
-import { nodeSettings, runToEnd, sluice, until, type Settings } from '../../../support/nodes/node.ts'
+import { nodeSettings, sluice, until, type Settings } from '../../../support/nodes/node.ts'
+import { runVerb } from '../../../support/operator/verbs.ts'
 import { noPty, openPty, plainText } from '../../../support/nodes/pty.ts'
 
 t.setTimeout(120_000)
@@ -40,13 +41,13 @@ async function stand(t: Test): Promise<{ readonly settings: Settings; readonly o
 
 t.test('without a terminal it only prints the address, for people and for programs', async (t) => {
   const { settings, opened } = await stand(t)
-  t.match(await runToEnd(settings, sluice('open')), { code: 0, stdout: `${ADDRESS}\n`, stderr: '' })
-  t.match(await runToEnd(settings, sluice('open', '--json')), { stdout: `{"url":"${ADDRESS}"}\n` })
+  t.match(await runVerb(settings, ['open']), { code: 0, stdout: `${ADDRESS}\n`, stderr: '' })
+  t.match(await runVerb(settings, ['open', '--json']), { stdout: `{"url":"${ADDRESS}"}\n` })
   t.notOk(existsSync(opened))
 })
 
 t.test('without a running node it reports that', async (t) => {
-  const { code, stdout, stderr } = await runToEnd(await nodeSettings(t, { isEmbedded: true }), sluice('open'))
+  const { code, stdout, stderr } = await runVerb(await nodeSettings(t, { isEmbedded: true }), ['open'])
   t.match([code, stdout, stderr], [1, '', /^no running node uses /])
 })
 

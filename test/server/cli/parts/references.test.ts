@@ -152,6 +152,6 @@ t.test(
 
 t.test('the program itself takes a name', async (t) => {
   const hash = await keyNamed('by-hand')
-  const { code, stdout } = await runToEnd(settings, sluice('keys', 'revoke', 'by-hand'))
+  const { code, stdout } = await runVerb(settings, ['keys', 'revoke', 'by-hand'])
   t.same([code, stdout], [0, `revoked ${hash}\n`])
 })

@@ -35,10 +35,10 @@ t.test('a key that is made without a limit gets the operator’s', async (t) => 
 
 t.test('migrate brings the embedded Postgres up for as long as it takes', async (t) => {
   const settings = await nodeSettings(t, { isEmbedded: true })
-  const { code, stdout, stderr } = await runToEnd(settings, sluice('migrate', '--json'))
+  const { code, stdout, stderr } = await runVerb(settings, ['migrate', '--json'])
   t.equal(code, 0, stderr)
   t.match(JSON.parse(stdout), { migration: Number })
-  t.equal((await runToEnd(settings, sluice('organizations', 'list'))).code, 0)
+  t.equal((await runVerb(settings, ['organizations', 'list'])).code, 0)
 })
 
 t.test('doctor is content with a machine that can run a node', async (t) => {
@@ -54,12 +54,12 @@ t.test('doctor is content with a machine that can run a node', async (t) => {
 
 t.test('doctor names the folder of the embedded Postgres, inside of the data directory or not', async (t) => {
   const settings = await nodeSettings(t, { isEmbedded: true })
-  await runToEnd(settings, sluice('migrate'))
+  await runVerb(settings, ['migrate'])
   const record = JSON.parse(readFileSync(join(settings['SLUICE_DATA'] ?? '', 'postgres.json'), 'utf8')) as {
     cluster: string
   }
   const folder = resolve(settings['SLUICE_DATA'] ?? '', record.cluster)
-  const { findings } = JSON.parse((await runToEnd(settings, sluice('doctor', '--json'))).stdout) as {
+  const { findings } = JSON.parse((await runVerb(settings, ['doctor', '--json'])).stdout) as {
     findings: { check: string }[]
   }
   t.match(
@@ -184,7 +184,7 @@ t.test('a verb that reads migrates no embedded database, as it migrates no other
   await (await startEmbeddedPostgres({ dataDir, log: keptLog() })).stop()
   // The file that a node leaves in every data directory.
   await writeFile(join(dataDir, 'node-id'), 'n')
-  const listed = await runToEnd(settings, sluice('keys', 'list', '--json'))
+  const listed = await runVerb(settings, ['keys', 'list', '--json'])
   t.match([listed.code, listed.stderr], [1, /not migrated yet/])
 })
 

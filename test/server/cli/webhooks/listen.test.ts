@@ -7,14 +7,8 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { secretTextOf, signatureHeaders } from '../../../../src/schemas/webhooks/webhook-signatures.ts'
 import { openFolder } from '../../../support/files/storage.ts'
-import {
-  firstKeys,
-  nodeSettings,
-  runToEnd,
-  sluice,
-  startNode,
-  type Settings,
-} from '../../../support/nodes/node.ts'
+import { firstKeys, nodeSettings, startNode, type Settings } from '../../../support/nodes/node.ts'
+import { runVerb } from '../../../support/operator/verbs.ts'
 import { verifiesAsB5, verifiesAsStandard } from '../../../support/webhooks/webhook-verifiers.ts'
 
 t.setTimeout(300_000)
@@ -107,7 +101,7 @@ async function node(
 const SETTINGS: Settings = { SLUICE_MANAGEMENT_KEY: KEY, SLUICE_WEBHOOK_SECRET: SECRET }
 
 function listen(settings: Settings, ...args: readonly (string | number)[]) {
-  return runToEnd(settings, sluice('listen', ...args.map(String)))
+  return runVerb(settings, ['listen', ...args.map(String)])
 }
 
 t.test('forwards a forged event and reports the invalid signature: exit code 1', async (t) => {
@@ -264,21 +258,24 @@ t.test('a real node: the event of a job without a callback URL reaches a port of
     new RegExp(`video\\.generation\\.completed {2}${id} {2}answered 204 {2}both signatures valid\n$`),
   )
   const [first] = received
-  const secret = (await runToEnd(settings, sluice('webhooks', 'secret', 'show', 'default'))).stdout.trim()
+  const secret = (await runVerb(settings, ['webhooks', 'secret', 'show', 'default'])).stdout.trim()
   const { path, headers, body = Buffer.alloc(0) } = first ?? { path: '', headers: {} }
   t.equal(path, '/hooks?a=b')
   t.ok(verifiesAsB5(secret, headers, body))
   t.ok(verifiesAsStandard(secret, headers, body))
-  const audit = await runToEnd(
-    settings,
-    sluice('audit', 'list', '--operation', 'cli.webhooks-secret-show', '--json'),
-  )
+  const audit = await runVerb(settings, [
+    'audit',
+    'list',
+    '--operation',
+    'cli.webhooks-secret-show',
+    '--json',
+  ])
   t.equal(
     (JSON.parse(audit.stdout) as { data: readonly unknown[] }).data.length,
     2,
     'both showings are audited',
   )
-  t.match(await runToEnd(settings, sluice('organizations', 'create', '--name', 'Other')), { code: 0 })
+  t.match(await runVerb(settings, ['organizations', 'create', '--name', 'Other']), { code: 0 })
   const beside = await listen(settings, port, '--since', 600, '--count', 1)
   t.match(beside, { code: 0, stdout: /both signatures valid\n$/ }, 'the secret of the key’s organization')
 })

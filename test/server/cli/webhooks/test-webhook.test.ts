@@ -50,7 +50,7 @@ t.test('a receiver that refuses the event is exit code 1, with the consequence o
 t.test('the program itself: the receiver of the workspace gets a signed event', async (t) => {
   const set = sluice('workspaces', 'update', 'default', '--callback-url', `${receiver.origin}/in?token=hush`)
   t.match(await runToEnd(settings, set), { code: 0 })
-  const { code, stdout } = await runToEnd(settings, sluice('test-webhook'))
+  const { code, stdout } = await runVerb(settings, ['test-webhook'])
   t.equal(code, 0)
   t.match(stdout, /^delivered to 127\.0\.0\.1 \(204\) in \d+ ms\nevent id: [0-9a-f-]{36}\n$/)
   const last = receiver.received.at(-1)

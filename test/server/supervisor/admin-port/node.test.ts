@@ -7,7 +7,8 @@ import { Assets } from '../../../../src/server/supervisor/admin-port/assets.ts'
 import { noteRootKeyCopies } from '../../../../src/server/vault/root-key-copies.ts'
 import { openRootKeys } from '../../../../src/server/vault/root-keys.ts'
 import { ask as askPort, type AskMore, type Asked } from '../../../support/operator/admin-port.ts'
-import { firstKeys, nodeSettings, runToEnd, sluice, startNode, until } from '../../../support/nodes/node.ts'
+import { firstKeys, nodeSettings, startNode, until } from '../../../support/nodes/node.ts'
+import { runVerb } from '../../../support/operator/verbs.ts'
 import { rawClient, type RawClient } from '../../../support/wire/raw-http.ts'
 import { served } from '../../../support/wire/served.ts'
 
@@ -30,7 +31,7 @@ function ask(path: string, key: string | null = operatorKey, more: AskMore = {})
 
 /** Runs a verb of the command line. @returns its output */
 async function verb(...args: readonly string[]): Promise<Record<string, string>> {
-  const { code, stdout, stderr } = await runToEnd(settings, sluice(...args, '--json'))
+  const { code, stdout, stderr } = await runVerb(settings, [...args, '--json'])
   if (code !== 0) throw new Error(stderr)
   return JSON.parse(stdout) as Record<string, string>
 }

@@ -4,15 +4,8 @@ import { isDeepStrictEqual } from 'node:util'
 import t, { type Test } from 'tap'
 import { openStore } from '../../../../src/server/store/base/open.ts'
 import { lateRows } from '../../../support/stores/late-rows.ts'
-import {
-  nodeSettings,
-  runToEnd,
-  sluice,
-  startNode,
-  until,
-  type Settings,
-  type TestNode,
-} from '../../../support/nodes/node.ts'
+import { nodeSettings, startNode, until, type Settings, type TestNode } from '../../../support/nodes/node.ts'
+import { runVerb } from '../../../support/operator/verbs.ts'
 
 // Whole nodes start here, on a machine that may be busy.
 t.setTimeout(600_000)
@@ -21,33 +14,17 @@ t.test('a running node', async (t) => {
   const running = await startRunning(t)
   await t.test('gets more fronts and threads, and shows them', (t) => grows(t, running))
   await t.test('refuses a number that it cannot have, and gives the reason', (t) => refuses(t, running))
+  await t.test('does a request that arrives during a reload after it, and keeps its number over it', (t) =>
+    waitsForReload(t, running),
+  )
   await t.test('brings back a front that is killed while it grows, and then reports that all serve', (t) =>
     bringsBack(t, running),
   )
-  await t.test('does a request that arrives during a reload after it, whatever signals come', (t) =>
-    waitsForReload(t, running),
-  )
   await t.test(
-    'keeps its number over a reload until the file changes it, and names settings that need a restart',
-    (t) => keepsOverReload(t, running),
+    'takes the number of the file when that changes, and names settings that need a restart',
+    (t) => takesFile(t, running),
   )
-})
-
-t.test('a node that is killed while it grows ends the waiting command', async (t) => {
-  const settings = await nodeSettings(t)
-  const node = await startNode(t, settings)
-  const store = openStore({ url: settings['DATABASE_URL'] ?? '', poolMax: 1, applicationName: 'sluice-test' })
-  t.teardown(() => store.close())
-  // No front is added before the node is killed: each is known in the store first.
-  await lateRows(store, 'fronts', 60)
-  const growing = runToEnd(settings, sluice('scale', '--fronts', '4'))
-  await until('it is taken', () => inputsIn(node.dataDir).some((text) => text.includes('taken')))
-  await node.killHard()
-  t.match(await growing, { code: 1, stderr: /exited before the scaling finished/ })
-  t.match(await runToEnd(settings, sluice('scale', '--fronts', '2')), {
-    code: 1,
-    stderr: /no running node uses/,
-  })
+  await t.test('ends the waiting command when it is killed while it grows', (t) => dies(t, running))
 })
 
 interface Running {
@@ -89,37 +66,26 @@ async function grows(t: Test, { node, settings }: Running): Promise<void> {
     return lines.every((line) => body.includes(`sluice_${line}\n`))
   })
   await until('doctor tells of it', async () =>
-    (await runToEnd(settings, sluice('doctor'))).stdout.includes(
+    (await runVerb(settings, ['doctor'])).stdout.includes(
       'fronts: 2, worker threads: 2, runners: 1; configured: SLUICE_FRONTS=1 SLUICE_WORKERS=1\n',
     ),
   )
 }
 
 async function refuses(t: Test, { node, settings }: Running): Promise<void> {
-  const over = await runToEnd(settings, sluice('scale', '--fronts', '257'))
+  const over = await runVerb(settings, ['scale', '--fronts', '257'])
   t.match(over, { code: 1, stderr: /was not scaled: fronts: a whole number from 1 to 256/ })
-  const connections = await runToEnd(settings, sluice('scale', '--fronts', '256', '--json'))
+  const connections = await runVerb(settings, ['scale', '--fronts', '256', '--json'])
   t.match(connections, {
     code: 1,
     stderr: /256 fronts and 1 runners may need \d+ connections; Postgres allows \d+ by its max_connections/,
   })
-  t.match(await runToEnd(settings, sluice('scale')), {
+  t.match(await runVerb(settings, ['scale']), {
     code: 2,
     stderr: /give --fronts, --workers, or both/,
   })
-  t.match(await runToEnd(settings, sluice('scale', '--workers', 'many')), { code: 2 })
+  t.match(await runVerb(settings, ['scale', '--workers', 'many']), { code: 2 })
   await untilShown(node, TWO_OF_ONE)
-}
-
-async function bringsBack(t: Test, { node, settings }: Running): Promise<void> {
-  const [first = 0] = node.pidsOf('front')
-  const growing = scaled(settings, '--fronts', '3', '--workers', '3')
-  await until('a third front comes up', () => node.pidsOf('front').length === 3)
-  process.kill(first, 'SIGKILL')
-  t.match(await growing, { fronts: 3, workers: 3 })
-  await until('all serve', async () => (await shown(node)).fronts.ready === 3)
-  t.notOk(node.pidsOf('front').includes(first))
-  t.ok(await node.answers())
 }
 
 async function waitsForReload(t: Test, { node, settings }: Running): Promise<void> {
@@ -130,25 +96,31 @@ async function waitsForReload(t: Test, { node, settings }: Running): Promise<voi
       .filter((event) => event === 'reloaded' || event === 'scaled')
   process.kill(node.pid, 'SIGHUP')
   process.kill(node.pid, 'SIGHUP')
-  await until('the reload began', () => node.pidsOf('front').length > 3)
-  t.match(await scaled(settings, '--fronts', '2'), { fronts: 2, before: { fronts: 3 } })
-  await until('the log has the third wish', () => logged().filter((event) => event === 'scaled').length === 3)
-  t.ok(
-    logged().includes('reloaded') && logged().indexOf('reloaded') < logged().lastIndexOf('scaled'),
-    'not before it',
-  )
-  await until('two serve', async () => {
+  await until('the reload began', () => node.pidsOf('front').length > 2)
+  t.match(await scaled(settings, '--fronts', '1'), { fronts: 1, before: { fronts: 2 } })
+  await until('the log has both requests', () => logged().filter((one) => one === 'scaled').length === 2)
+  t.ok(logged().includes('reloaded') && logged().indexOf('reloaded') < logged().lastIndexOf('scaled'))
+  await until('one is left and serves', async () => {
     const { ready, wanted } = (await shown(node)).fronts
-    return ready === 2 && wanted === 2
+    return ready === 1 && wanted === 1 && node.pidsOf('front').length === 1
   })
   t.ok(await node.answers())
 }
 
-async function keepsOverReload(t: Test, { file, node, settings }: Running): Promise<void> {
-  t.match(await runToEnd(settings, sluice('reload')), { code: 0 })
-  t.equal((await shown(node)).fronts.wanted, 2)
+async function bringsBack(t: Test, { node, settings }: Running): Promise<void> {
+  const [first = 0] = node.pidsOf('front')
+  const growing = scaled(settings, '--fronts', '2', '--workers', '3')
+  await until('a second front comes up', () => node.pidsOf('front').length === 2)
+  process.kill(first, 'SIGKILL')
+  t.match(await growing, { fronts: 2, workers: 3 })
+  await until('all serve', async () => (await shown(node)).fronts.ready === 2)
+  t.notOk(node.pidsOf('front').includes(first))
+  t.ok(await node.answers())
+}
+
+async function takesFile(t: Test, { file, node, settings }: Running): Promise<void> {
   writeFileSync(file, '{"SLUICE_FRONTS":3,"SLUICE_WORKERS":1,"SLUICE_ADMIN_HOST":"127.0.0.2"}')
-  const { code, stdout } = await runToEnd(settings, sluice('reload', '--json'))
+  const { code, stdout } = await runVerb(settings, ['reload', '--json'])
   t.equal(code, 0)
   t.match(JSON.parse(stdout), { pid: node.pid, need_restart: ['SLUICE_ADMIN_HOST'] })
   await until('three serve', async () =>
@@ -160,6 +132,21 @@ async function keepsOverReload(t: Test, { file, node, settings }: Running): Prom
   t.match(named(), [{ settings: ['SLUICE_ADMIN_HOST'], fix: 'restart' }])
 }
 
+async function dies(t: Test, { node, settings }: Running): Promise<void> {
+  const store = openStore({ url: settings['DATABASE_URL'] ?? '', poolMax: 1, applicationName: 'sluice-test' })
+  t.teardown(() => store.close())
+  // No front is added before the node is killed: each is known in the store first.
+  await lateRows(store, 'fronts', 60)
+  const growing = runVerb(settings, ['scale', '--fronts', '4'])
+  await until('it is taken', () => inputsIn(node.dataDir).some((text) => text.includes('taken')))
+  await node.killHard()
+  t.match(await growing, { code: 1, stderr: /exited before the scaling finished/ })
+  t.match(await runVerb(settings, ['scale', '--fronts', '2']), {
+    code: 1,
+    stderr: /no running node uses/,
+  })
+}
+
 function inputsIn(dataDir: string): readonly string[] {
   return readdirSync(dataDir)
     .filter((name) => /^scale-.*\.json$/.test(name))
@@ -167,7 +154,7 @@ function inputsIn(dataDir: string): readonly string[] {
 }
 
 async function scaled(settings: Settings, ...args: readonly string[]): Promise<Record<string, unknown>> {
-  const { code, stdout, stderr } = await runToEnd(settings, sluice('scale', ...args, '--json'))
+  const { code, stdout, stderr } = await runVerb(settings, ['scale', ...args, '--json'])
   if (code !== 0) throw new Error(stderr)
   return JSON.parse(stdout) as Record<string, unknown>
 }

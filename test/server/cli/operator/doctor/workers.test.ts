@@ -6,7 +6,8 @@ import {
   THREAD_WAIT_MS_MAX,
   type FrontLoad,
 } from '../../../../../src/server/observe/load-advice.ts'
-import { nodeSettings, runToEnd, sluice, startNode } from '../../../../support/nodes/node.ts'
+import { nodeSettings, startNode } from '../../../../support/nodes/node.ts'
+import { runVerb } from '../../../../support/operator/verbs.ts'
 import { until } from '../../../../support/wait.ts'
 
 t.setTimeout(600_000)
@@ -121,7 +122,7 @@ t.test('for a running node doctor reports its actual numbers, not the settings o
   let findings: readonly { check: string; detail: string }[] = []
   // doctor skips a node whose metrics do not arrive within three seconds.
   await until('the node tells its load', async () => {
-    const { stdout } = await runToEnd({ ...settings, SLUICE_FRONTS: '7' }, sluice('doctor', '--json'))
+    const { stdout } = await runVerb({ ...settings, SLUICE_FRONTS: '7' }, ['doctor', '--json'])
     ;({ findings } = JSON.parse(stdout) as { findings: typeof findings })
     return findings.some(({ check }) => check === 'load')
   })
