@@ -1,5 +1,3 @@
-import { fork } from 'node:child_process'
-import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import t from 'tap'
 import { interleave, rotated, rowsOf, sampleOf, type Repeat } from '../../bench/measure.ts'
@@ -7,11 +5,8 @@ import { eachRatio, ratiosOver } from '../../bench/ratios.ts'
 import { spread } from '../../bench/statistics.ts'
 import type { LoadResult } from '../support/load/load-plan.ts'
 import { rowRecord, sampleRecord } from '../support/load/bench-records.ts'
-import { plainEnvironment } from '../support/load/load.ts'
 import { foundAtPace } from '../support/load/pace.ts'
 import { bytesServer, OK } from '../support/wire/raw-server.ts'
-import { freePort, stopServer, untilListening } from '../support/nodes/spawned.ts'
-import { ROOT } from '../support/source.ts'
 
 const repeat = (cpuUs: number): Repeat => ({ loaded: sampleRecord(cpuUs), alone: sampleRecord(cpuUs / 2) })
 
@@ -148,33 +143,3 @@ t.test('a target is warmed, then asked by all connections and by one, in each re
   // A generator that stands still for longer than its whole load has sent nothing when that ends.
   t.same(await foundAtPace(500, run, (found) => isDeepStrictEqual(found, asked)), asked)
 })
-
-t.test(
-  'CPU of a sample covers its own requests, not earlier ones',
-  { skip: process.platform !== 'linux' && 'read from /proc' },
-  async (t) => {
-    const port = await freePort()
-    // On a crowded machine few requests are answered, and what HTTP itself costs is more: the burning is to
-    // outweigh both.
-    const burnUs = 20_000
-    const child = fork(
-      join(ROOT, 'dist/test/support/load/tiny-scenario.js'),
-      ['serve', String(port), String(burnUs)],
-      { env: plainEnvironment(), execArgv: [] },
-    )
-    t.teardown(() => stopServer(child))
-    await untilListening(port, { child, output: () => '' })
-    const run = async (durationMs: number): Promise<readonly number[]> => {
-      const input = { connections: 2, durationMs, warmUpMs: 200, repeats: 2 }
-      const found = await interleave([{ ...plain, pid: child.pid ?? 0, port }], input, () => undefined)
-      const repeats = found.get('x') ?? []
-      return repeats.flatMap(({ loaded: at, alone }) => [at.cpu_us_per_request, alone.cpu_us_per_request])
-    }
-    const isItsOwn = (each: readonly number[]): boolean =>
-      each.every((us) => us > 0.8 * burnUs && us < 2 * burnUs)
-    // CPU is reported in hundredths of a second: on a crowded machine a short load gets few of them, or none.
-    const each = await foundAtPace(1_000, run, isItsOwn)
-    t.equal(each.length, 4)
-    t.ok(isItsOwn(each), each.join(', '))
-  },
-)

@@ -1,3 +1,4 @@
+import type { Browser } from 'playwright-core'
 import t from 'tap'
 import { WEBHOOKS } from '../../src/server/http/reference/openapi.ts'
 import { OPERATIONS } from '../../src/server/operations/index.ts'
@@ -17,10 +18,12 @@ const NARROW = present(LOOKS.at(-1))
 /** Hundreds of operations on a machine that does ten other things. */
 t.setTimeout(600_000)
 
+const { url } = await openFront(t, [])
+const opened = skip === false ? await openBrowser(t) : null
+const browser = (): Browser => present(opened)
+
 t.test('without scripts the reference has every operation, and leads to the guides', { skip }, async (t) => {
-  const { url } = await openFront(t, [])
-  const browser = await openBrowser(t)
-  const page = await (await browser.newContext({ javaScriptEnabled: false })).newPage()
+  const page = await (await browser().newContext({ javaScriptEnabled: false })).newPage()
   const seen = watch(page, { origin: url })
   await page.goto(`${url}/docs`)
   const links = await page.locator('.operations a').count()
@@ -54,7 +57,7 @@ t.test(
       },
     })
     const { url } = await openFront(t, [echo])
-    const page = await (await openBrowser(t)).newPage()
+    const page = await browser().newPage()
     const seen = watch(page, { origin: url, mayBeRefused: (at) => at.endsWith('/embeddings') })
     await page.goto(`${url}/docs/reference/embeddings`)
     const form = page.locator('details.try').first()
@@ -78,8 +81,7 @@ t.test(
 )
 
 t.test('the search leads from a question to a section by the keyboard alone', { skip }, async (t) => {
-  const { url } = await openFront(t, [])
-  const page = await (await openBrowser(t)).newPage()
+  const page = await browser().newPage()
   const seen = watch(page, { origin: url })
   await page.goto(`${url}/docs/guides/files`)
   await page.keyboard.press('/')
@@ -93,10 +95,7 @@ t.test('the search leads from a question to a section by the keyboard alone', { 
 })
 
 t.test('a block is copied letter for letter', { skip }, async (t) => {
-  const { url } = await openFront(t, [])
-  const context = await (
-    await openBrowser(t)
-  ).newContext({ permissions: ['clipboard-read', 'clipboard-write'] })
+  const context = await browser().newContext({ permissions: ['clipboard-read', 'clipboard-write'] })
   const page = await context.newPage()
   await page.goto(`${url}/docs/guides/errors`)
   const text = await page.locator('pre').first().innerText()
@@ -119,10 +118,9 @@ const MISPLACED = `[...document.querySelectorAll('main .block')].flatMap((block)
 })`
 
 t.test('code fits its block, and no Copy button lies on it', { skip }, async (t) => {
-  const { url } = await openFront(t, [])
-  const page = await (await openBrowser(t)).newPage()
+  const page = await browser().newPage()
   for (const path of ['/guides/', '/guides/chat', '/guides/deployment', '/reference/inference'])
-    for (const look of LOOKS) {
+    for (const look of [present(LOOKS[0]), NARROW]) {
       await showAs(page, look)
       await page.goto(`${url}/docs${path}`)
       await page.locator('main .copy').first().waitFor()
@@ -135,8 +133,7 @@ t.test(
   'reference and guides are readable in both colours and on a phone, and call no other host',
   { skip },
   async (t) => {
-    const { url } = await openFront(t, [])
-    const page = await (await openBrowser(t)).newPage()
+    const page = await browser().newPage()
     const seen = watch(page, { origin: url })
     for (const [nth, path] of [
       '',

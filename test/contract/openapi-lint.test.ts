@@ -24,9 +24,8 @@ t.test('the linter finds a parameter that the path has not', { skip }, async (t)
   const document = structuredClone(JSON.parse(JSON.stringify(openApiOf(OPERATIONS)))) as {
     paths: Record<string, unknown>
   }
-  const paths = Object.fromEntries(
-    Object.entries(document.paths).map(([path, item]) => [path.replace('{slug}', 'slug'), item]),
-  )
+  const [path = '', item] = Object.entries(document.paths).find(([name]) => name.includes('{slug}')) ?? []
+  const paths = { [path.replace('{slug}', 'slug')]: item }
   t.ok(lint({ ...document, paths }).totals.errors > 0)
 })
 

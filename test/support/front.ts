@@ -136,7 +136,7 @@ export const hurried = (): Timers => new Timers(() => performance.now() * 40)
 
 let pools: Pools | null = null
 /** A program of `test/prove` ends its process itself; tap, once it is loaded, waits for tests in it. */
-const tap = process.argv[1]?.endsWith('.test.js') === true ? (await import('tap')).default : null
+export const tap = process.argv[1]?.endsWith('.test.js') === true ? (await import('tap')).default : null
 
 /**
  * The same threads for all fronts of a test file, from the first job on: starting one takes longer than most

@@ -5,14 +5,12 @@ import type { AddressInfo } from 'node:net'
 import {
   GENERATOR_LATE_MS_MAX,
   lateNotes,
-  latencyCurves,
   latencySteps,
   stepRows,
   type Steps,
 } from '../../../bench/latency/steps.ts'
 import type { SampleRecord } from '../../../bench/record.ts'
 import type { Target } from '../../../bench/target.ts'
-import { foundAtPace } from '../../support/load/pace.ts'
 
 t.setTimeout(600_000)
 
@@ -40,47 +38,6 @@ async function target(
 
 /** One second: even at the lowest rate, one request a second, a cell has one after its head. */
 const settings = { connections: 4, durationMs: 1_000, warmUpMs: 100, repeats: 2, shares: [10, 50] }
-
-t.test(
-  'a row for the ceiling and one for each share, with the rates that were offered, and a curve for each percentile',
-  async (t) => {
-    const one = await target(t, (res) => setTimeout(() => res.end('ok'), 5))
-    const run = async (durationMs: number) =>
-      stepRows(
-        'latency',
-        await latencySteps([{ of: 'reads', target: one }], { ...settings, durationMs }, () => {}),
-      )
-    // A generator that stands still for longer than its whole load has sent nothing when that ends.
-    const rows = await foundAtPace(settings.durationMs, run, (found) =>
-      found.every(({ failed }) => failed === 0),
-    )
-    t.same(
-      rows.map((row) => [row.case, row.pace, row.samples.length]),
-      [
-        ['reads, the ceiling', 'closed', 1],
-        ['reads, 10 % of the ceiling', 'open', 2],
-        ['reads, 50 % of the ceiling', 'open', 2],
-      ],
-    )
-    const ceiling = rows[0]?.requests_per_second.median ?? 0
-    t.equal(rows[2]?.offered_per_second, Math.round(ceiling / 2))
-    t.ok(rows.every(({ failed }) => failed === 0))
-    const curves = latencyCurves('latency', rows)
-    t.equal(curves.length, 5)
-    const offered = rows.slice(1).map((row) => row.offered_per_second)
-    for (const { lines } of curves)
-      t.same(
-        lines.map(({ points }) => points.map(([x]) => x)),
-        [offered],
-      )
-    const medians = rows.slice(1).map((row) => (row.latency_us?.p50.median ?? 0) / 1_000)
-    t.same(
-      curves[0]?.lines[0]?.points.map(([, ms]) => ms),
-      medians,
-    )
-    t.ok(medians.every((ms) => ms >= 4))
-  },
-)
 
 t.test('a subject that refuses has failed, and one that ends early too', async (t) => {
   // As quick as it can, it would keep two cores busy.

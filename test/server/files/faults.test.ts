@@ -46,7 +46,7 @@ t.test('an upload whose thread dies is 503 and leaves nothing', async (t) => {
   process.on('worker', born)
   t.teardown(() => process.off('worker', born))
   const { storage, folder } = await openDisk(t)
-  const stand = await openTransfers(t, { storage })
+  const stand = await openTransfers(t, { storage, sessions: {} })
   const client = await underWay(stand)
   await Promise.all(threads.map((thread) => thread.terminate()))
   t.match(await answerOf(client), { status: 503, type: 'busy' })

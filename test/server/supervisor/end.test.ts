@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { gate } from '../../support/gate.ts'
@@ -7,16 +7,20 @@ import {
   firstKeys,
   isGone,
   nodeSettings,
+  removeOutside,
   sluice,
   startNode,
   until,
   type Settings,
+  type TestNode,
 } from '../../support/nodes/node.ts'
 import { processes, tree, type ProcessRow } from '../../support/load/process-cpu.ts'
 import { startProvider } from '../../support/embeddings/provider.ts'
 import { answers } from '../../support/embeddings/provider-behaviours.ts'
 import { spawnServer, stopServer } from '../../support/nodes/spawned.ts'
 import { startStand, type Stand } from '../../support/nodes/stand.ts'
+import { runVerb } from '../../support/operator/verbs.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { served } from '../../support/wire/served.ts'
 
 // Whole nodes start here, on a machine that may be busy: as few as show the ways in which one ends.
@@ -62,7 +66,11 @@ t.test('SIGTERM while a call is in flight', async (t) => {
 })
 
 t.test('nodes one after the other in the same data directory', async (t) => {
-  const settings = await nodeSettings(t, { isEmbedded: true })
+  // As root it has its cluster elsewhere: who runs Postgres may not enter such a home.
+  const home = temporaryFolder(t, 'home')
+  const dataDir = join(home, 'data')
+  t.teardown(() => removeOutside(dataDir))
+  const settings = { ...(await nodeSettings(t, { isEmbedded: true })), HOME: home, SLUICE_DATA: dataDir }
 
   t.test('a node that npm started drains when npm is killed', async (t) => {
     // npm runs a script in a shell, which stays alive unless the script says `exec`.
@@ -86,8 +94,12 @@ t.test('nodes one after the other in the same data directory', async (t) => {
   t.test(
     'the next start has the same keys, and the one after it kills its leftovers but no foreign process',
     async (t) => {
+      const keys = firstKeys(dataDir)
       const node = await startNode(t, settings)
+      t.same(firstKeys(dataDir), keys)
+      t.notMatch(node.output(), keys['inference_key'])
       t.ok(await node.answers())
+      await t.test('verbs find its store by its data directory', (t) => findsStore(t, node))
       const [front = 0] = node.pidsOf('front')
       // A stopped front does not see that its channel closed: the one thing that outlives a supervisor.
       process.kill(front, 'SIGSTOP')
@@ -103,6 +115,24 @@ t.test('nodes one after the other in the same data directory', async (t) => {
     },
   )
 })
+
+async function findsStore(t: Test, { dataDir, ready, settings }: TestNode): Promise<void> {
+  const { code, stdout } = await runVerb(settings, [
+    'keys',
+    'create',
+    '--name',
+    'Second',
+    '--kind',
+    'inference',
+    '--json',
+  ])
+  t.equal(code, 0)
+  const { key } = JSON.parse(stdout) as { readonly key: string }
+  t.equal((await served(() => counted(Number(new URL(ready.url).port), key))).status, 200)
+  const file = join(dataDir, 'runtime.json')
+  t.equal(statSync(file).mode & 0o777, 0o600)
+  t.notMatch(readFileSync(file, 'utf8'), key)
+}
 
 async function unread(t: Test, settings: Settings): Promise<void> {
   const { child } = spawnServer(process.execPath, sluice('serve').slice(1), { env: settings })

@@ -1,6 +1,10 @@
 import t from 'tap'
+import { openHints } from '../../../src/server/redis/hints.ts'
+import { openState } from '../../../src/server/redis/open.ts'
+import { SILENT } from '../../support/log.ts'
 import { nodeSettings, startNode, until, type TestNode } from '../../support/nodes/node.ts'
 import { outsideRedis } from '../../support/nodes/outside-stores.ts'
+import { runVerb } from '../../support/operator/verbs.ts'
 import { openRelay } from '../../support/wire/relay.ts'
 
 // Two whole nodes start here, on a machine that may be busy: one has everything, the other never had a Redis.
@@ -54,6 +58,25 @@ const node = await startNode(t, {
   SLUICE_KEY_GRACE: KEY_GRACE,
   ...(redis !== null && { REDIS_URL: redis.url }),
 })
+
+t.test(
+  'verbs publish their changes without the address of Redis in their environment',
+  { skip: redis === null && 'redis-server is not on the PATH' },
+  async (t) => {
+    const state = openState({ url: redis?.url ?? '', log: SILENT })
+    const hints = openHints(state)
+    t.teardown(() => Promise.all([hints.close(), state.close()]))
+    const kinds = new Set<string>()
+    hints.subscribe(({ kind }) => void kinds.add(kind))
+    // Only a hint that arrives proves the subscription.
+    await until('it is subscribed', async () => {
+      await hints.publish({ n: 0, kind: 'catalogue', id: 'any' })
+      return kinds.has('catalogue')
+    })
+    await runVerb(settings, ['keys', 'create', '--name', 'k', '--kind', 'inference'])
+    await until('a key is hinted', () => kinds.has('key'))
+  },
+)
 
 for (const how of ['cut', 'freeze'] as const) {
   t.test(
@@ -109,6 +132,9 @@ t.test('a node without its Redis', async (t) => {
 
   t.test('it starts, and reports itself as degraded', async (t) => {
     t.ok(await node.answers())
+    t.equal(node.ready.redis, 'external')
+    t.ok(node.ready.degraded.includes('redis'))
+    t.match(node.output(), /Redis external \(cannot be reached/)
     await untilStatus(node, 'degraded')
   })
 

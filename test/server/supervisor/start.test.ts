@@ -1,15 +1,13 @@
 import { spawnSync } from 'node:child_process'
 import { createServer, type AddressInfo } from 'node:net'
 import { once } from 'node:events'
-import { readFileSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { join } from 'node:path'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { connectionsNeeded } from '../../../src/server/supervisor/fleet/shares.ts'
 import { HOLD_MS_MAX } from '../../../src/server/supervisor/held-log.ts'
 import { openApiOf } from '../../../src/server/http/reference/openapi.ts'
 import { OPERATIONS } from '../../../src/server/operations/index.ts'
-import { openHints } from '../../../src/server/redis/hints.ts'
-import { openState } from '../../../src/server/redis/open.ts'
 import { openStore } from '../../../src/server/store/base/open.ts'
 import {
   firstKeys,
@@ -21,8 +19,6 @@ import {
   until,
 } from '../../support/nodes/node.ts'
 import { runVerb } from '../../support/operator/verbs.ts'
-import { SILENT } from '../../support/log.ts'
-import { outsideRedis } from '../../support/nodes/outside-stores.ts'
 import { ROOT } from '../../support/source.ts'
 import { lateRows } from '../../support/stores/late-rows.ts'
 import { openRelay } from '../../support/wire/relay.ts'
@@ -160,24 +156,6 @@ t.test('a start that waits names the Postgres that it waits for, without its pas
   }
 })
 
-t.test(
-  'a start without its Redis shows that in the banner and the ready line, and runs next to another node',
-  async (t) => {
-    const other = await startNode(t, {
-      ...(await nodeSettings(t)),
-      REDIS_URL: `redis://127.0.0.1:${await freePort()}`,
-    })
-    t.equal(other.ready.redis, 'external')
-    t.ok(other.ready.degraded.includes('redis'))
-    t.match(other.output(), /Redis external \(cannot be reached/)
-    const answers = await Promise.all([node, other].map((one) => one.get('/api/v1/models/count')))
-    t.same(
-      answers.map(({ status }) => status),
-      [200, 200],
-    )
-  },
-)
-
 t.test('a second node on the same data directory is refused, and the first goes on', async (t) => {
   const other = await nodeSettings(t)
   const refused = await runToEnd({ ...other, SLUICE_DATA: node.dataDir })
@@ -199,40 +177,35 @@ t.test('a port that is taken refuses the start and names the setting', async (t)
   }
 })
 
-/** A node whose new rows of a table take this many seconds, as it starts. */
-async function startedLate(t: Test, table: Parameters<typeof lateRows>[1], seconds: number) {
+t.test('a start that loses its first connection, and whose rows in the store are late', async (t) => {
   const settings = await nodeSettings(t)
-  await runVerb(settings, ['migrate'])
-  const store = openStore({ url: settings['DATABASE_URL'] ?? '', poolMax: 1, applicationName: 'sluice-test' })
+  const url = new URL(settings['DATABASE_URL'] ?? '')
+  const store = openStore({ url: url.href, poolMax: 1, applicationName: 'sluice-test' })
   t.teardown(() => store.close())
-  await lateRows(store, table, seconds)
-  return { store, node: await startNode(t, settings) }
-}
-
-t.test('a front is known in the store before it serves, so that revocations wait for it', async (t) => {
-  const { store, node } = await startedLate(t, 'fronts', 1.5)
-  const rows = await store.sql`SELECT connections FROM fronts`
-  // A front that cannot enrol in time serves all the same, and logs that.
-  if (rows.length > 0 || !node.output().includes('heartbeat.failed'))
-    t.match(rows, [{ connections: connectionsNeeded({ fronts: 1, runners: 1 }) }])
-})
-
-t.test('a front that serves knows the day of its money, which each call needs', async (t) => {
-  const { store, node } = await startedLate(t, 'journals', 1.2)
-  const [journal] = await store.sql`SELECT 1 FROM journals`
-  // A store that does not return it at the first try counts as away.
-  t.ok(journal !== undefined || node.output().includes('money.away'))
-})
-
-t.test('a start survives the loss of its first connection after the migrations', async (t) => {
-  const settings = await nodeSettings(t)
-  const { hostname, port } = new URL(settings['DATABASE_URL'] ?? '')
-  const relay = await openRelay(t, { host: hostname, port: Number(port) })
-  const url = Object.assign(new URL(settings['DATABASE_URL'] ?? ''), { port: String(relay.port) })
+  await lateRows(store, 'fronts', 1.5)
+  await lateRows(store, 'journals', 1.2)
+  const relay = await openRelay(t, { host: url.hostname, port: Number(url.port) })
+  url.port = String(relay.port)
   // Each connection sends its name to Postgres.
   relay.loseAnswer('sluice-supervisor')
   const node = await startNode(t, { ...settings, DATABASE_URL: url.href })
-  t.equal((await node.get('/api/v1/models/count')).status, 200)
+  const [front] = await store.sql`SELECT connections FROM fronts`
+  const [journal] = await store.sql`SELECT 1 FROM journals`
+
+  t.test('survives the loss', async (t) => {
+    t.equal((await node.get('/api/v1/models/count')).status, 200)
+  })
+
+  t.test('is known in the store before it serves, so that revocations wait for it', async (t) => {
+    // A front that cannot enrol in time serves all the same, and logs that.
+    if (front !== undefined || !node.output().includes('heartbeat.failed'))
+      t.match(front, { connections: connectionsNeeded({ fronts: 1, runners: 1 }) })
+  })
+
+  t.test('knows the day of its money before it serves, which each call needs', async (t) => {
+    // A store that does not return it at the first try counts as away.
+    t.ok(journal !== undefined || node.output().includes('money.away'))
+  })
 })
 
 t.test('a node that gets SIGTERM while it waits for Postgres ends with 0', async (t) => {
@@ -314,52 +287,4 @@ t.test('the commands of the banner work when they are pasted', { skip: NO_CURL }
   })
   const streamed = await pasted(chat)
   t.match(streamed.stdout, /"content":"Hello"[^]*"content":" there"[^]*data: \[DONE\]\n\n$/)
-})
-
-t.test('a node that starts a second time on its own Postgres', async (t) => {
-  const redis = await outsideRedis()
-  t.teardown(() => redis?.close())
-  const settings = await nodeSettings(t, { isEmbedded: true })
-  const first = await startNode(t, settings)
-  const keys = firstKeys(first.dataDir)
-  t.equal(await first.stop(), 0)
-  const node = await startNode(t, { ...settings, ...(redis !== null && { REDIS_URL: redis.url }) })
-
-  t.test('keeps the keys and shows none of them', async (t) => {
-    t.same(firstKeys(node.dataDir), keys)
-    t.equal((await node.get('/api/v1/models/count')).status, 200)
-    t.notMatch(node.output(), keys['inference_key'])
-  })
-
-  t.test('its store is found by verbs by its data directory', async (t) => {
-    const verb = sluice('keys', 'create', '--name', 'Second', '--kind', 'inference', '--json')
-    const made = await runToEnd(settings, verb)
-    t.equal(made.code, 0, made.stderr)
-    const { key } = JSON.parse(made.stdout) as { key: string }
-    const headers = { authorization: `Bearer ${key}` }
-    const answer = await served(() => fetch(`${node.ready.url}/api/v1/models/count`, { headers }))
-    t.equal(answer.status, 200)
-    t.equal(statSync(join(node.dataDir, 'runtime.json')).mode & 0o777, 0o600)
-    t.notMatch(readFileSync(join(node.dataDir, 'runtime.json'), 'utf8'), key)
-  })
-
-  const skip = redis === null && 'redis-server is not on the PATH'
-  t.test(
-    'verbs publish their changes without the address of Redis in their environment',
-    { skip },
-    async (t) => {
-      const state = openState({ url: redis?.url ?? '', log: SILENT })
-      const hints = openHints(state)
-      t.teardown(() => Promise.all([hints.close(), state.close()]))
-      const kinds = new Set<string>()
-      hints.subscribe(({ kind }) => void kinds.add(kind))
-      // Only a hint that arrives proves the subscription.
-      await until(async () => {
-        await hints.publish({ n: 0, kind: 'catalogue', id: 'any' })
-        return kinds.has('catalogue')
-      })
-      await runVerb(settings, ['keys', 'create', '--name', 'k', '--kind', 'inference'])
-      await until('a key is hinted', () => kinds.has('key'))
-    },
-  )
 })

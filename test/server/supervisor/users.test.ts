@@ -2,10 +2,10 @@ import { spawnSync } from 'node:child_process'
 import { chmodSync, chownSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { nodeSettings, removeOutside, sluice, startNode } from '../../support/nodes/node.ts'
+import { nodeSettings, sluice, startNode } from '../../support/nodes/node.ts'
 import { ROOT } from '../../support/source.ts'
 
-// Whole nodes start here, on a machine that may be busy.
+// A whole node starts here, on a machine that may be busy.
 t.setTimeout(600_000)
 
 const isRoot = process.getuid?.() === 0
@@ -18,17 +18,6 @@ const stepDown = ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-
 const look = [...stepDown.slice(1), 'test', '-r', join(ROOT, 'bin/sluice')]
 const mayNobodyRead = isRoot && spawnSync('setpriv', look).status === 0
 const whyNot = !isRoot ? 'the other tests do it' : !mayNobodyRead && 'nobody else may read this clone'
-
-const asRoot = { skip: !isRoot && 'only root can try' }
-t.test('a node with its own stores runs as root with its data in a 0700 home', asRoot, async (t) => {
-  const settings = await nodeSettings(t, { isEmbedded: true })
-  const home = join(settings['SLUICE_DATA'] ?? '', '../home')
-  mkdirSync(home, { mode: 0o700 })
-  const dataDir = join(home, 'sluice/data')
-  t.teardown(() => removeOutside(dataDir))
-  const node = await startNode(t, { ...settings, HOME: home, SLUICE_DATA: dataDir })
-  t.equal((await node.get('/api/v1/models/count')).status, 200)
-})
 
 t.test('a node with its own stores runs without any right, in a 0700 home', { skip: whyNot }, async (t) => {
   const settings = await nodeSettings(t, { isEmbedded: true })

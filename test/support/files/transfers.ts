@@ -18,7 +18,7 @@ import { openKeyRing } from '../../../src/server/vault/key-ring.ts'
 import { openRootKeys } from '../../../src/server/vault/root-keys.ts'
 import type { SessionPool, SessionPoolOptions } from '../../../src/workers/sessions/session-pool.ts'
 import { openFileStand, type FileStand } from './files.ts'
-import { openFront, operation, type TestFront } from '../front.ts'
+import { openFront, operation, tap, type TestFront } from '../front.ts'
 import { must } from '../must.ts'
 import { openSessions } from './sessions.ts'
 import { openDisk } from './storage.ts'
@@ -50,6 +50,7 @@ export interface TransferOptions {
   /** One of its own unless given. */
   readonly rootKey?: Secret
   readonly files?: Partial<FilesOptions>
+  /** Threads of its own, for what ends them or counts them; unless given, those of all stands of the process. */
   readonly sessions?: Partial<SessionPoolOptions>
   readonly http?: Partial<HttpOptions>
   /** Puts something between the transfers and a part of theirs. */
@@ -61,7 +62,8 @@ type Teardown = Parameters<typeof openFileStand>[0] & Parameters<typeof openFron
 export async function openTransfers(t: Teardown, options: TransferOptions = {}): Promise<TransferStand> {
   const stand = await openFileStand(t, options.files)
   const storage = options.storage ?? (await openDisk(t)).storage
-  const { sessions, intake, unsealing } = await openSessions(t, options.sessions)
+  const { sessions, intake, unsealing } =
+    options.sessions === undefined ? await usualSessions() : await openSessions(t, options.sessions)
   const rootKeys = openRootKeys({
     setting: options.rootKey ?? new Secret(randomBytes(32).toString('hex')),
     file: null,
@@ -98,6 +100,14 @@ export async function openTransfers(t: Teardown, options: TransferOptions = {}):
     port: front.port,
     census,
   }
+}
+
+let usual: ReturnType<typeof openSessions> | null = null
+
+/** A start of their thread takes longer than most tests. */
+function usualSessions(): ReturnType<typeof openSessions> {
+  usual ??= openSessions({ teardown: (done) => tap?.teardown(done) })
+  return usual
 }
 
 function operationsOf(transfers: Transfers, workspaceId: string): readonly AnyOperation[] {

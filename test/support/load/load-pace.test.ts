@@ -2,10 +2,8 @@ import t from 'tap'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { runLoad, startLoad } from './load.ts'
-import type { LoadResult } from './load-plan.ts'
 import { sizesOf } from './load-request.ts'
 import { bytesServer, loadPlan as plan, OK, portOf, rawServer } from '../wire/raw-server.ts'
-import { foundAtPace } from './pace.ts'
 import { pause, until } from '../wait.ts'
 
 t.setTimeout(600_000)
@@ -62,42 +60,6 @@ t.test('a backlog that is answered after the end is not throughput', async (t) =
   t.equal(found.unsent, 0)
 })
 
-t.test('an answer after the end of a closed pace takes its full time', async (t) => {
-  const run = async (durationMs: number) => {
-    const answerMs = 1.2 * durationMs
-    let firstAt = 0
-    const port = await bytesServer(t, (socket) => {
-      if (firstAt > 0) return void setTimeout(() => socket.write(OK), firstAt + answerMs - performance.now())
-      firstAt = performance.now()
-      socket.write(OK)
-    })
-    return { answerMs, found: await runLoad(plan(port, { durationMs })) }
-  }
-  // Who stands still until the end sends no second one.
-  const { answerMs, found } = await foundAtPace(700, run, (one) => one.found.statuses[200] === 2)
-  t.same(found.statuses, { 200: 2 })
-  // The first is sent soon after the begin.
-  t.ok(found.measuredMs >= answerMs - 10, String(found.measuredMs))
-})
-
-t.test('a request that is never answered does not make the others slower', async (t) => {
-  const run = async (durationMs: number) => {
-    let count = 0
-    const port = await bytesServer(t, (socket) => ++count <= 3 && socket.write(OK))
-    const answerTimeoutMs = 1.6 * durationMs
-    return { answerTimeoutMs, found: await runLoad(plan(port, { durationMs, answerTimeoutMs })) }
-  }
-  // Who stands still until the end sends fewer.
-  const { answerTimeoutMs, found } = await foundAtPace(
-    700,
-    run,
-    ({ answerTimeoutMs, found: { statuses, measuredMs } }) =>
-      statuses[200] === 3 && statuses[0] === 1 && measuredMs < answerTimeoutMs,
-  )
-  t.same(found.statuses, { 0: 1, 200: 3 })
-  t.ok(found.measuredMs < answerTimeoutMs, String(found.measuredMs))
-})
-
 t.test('requests that catch up stay under the highest rate, and are all sent', async (t) => {
   let begunAt = 0
   const port = await bytesServer(t, (socket) => {
@@ -132,23 +94,6 @@ t.test('requests due in the warm-up count for nothing but CPU, whenever they are
   t.ok(requests >= 29 && requests <= 32, `${requests} of 30`)
   t.ok(requestsWithWarmUp >= 69, `${requestsWithWarmUp} of 70`)
   t.ok(generatorCores > 0 && generatorCores < 1.5, String(generatorCores))
-})
-
-/** So many cost a generator several times the CPU that would count as much after the warm-up. */
-const WARMING = 6_000
-
-t.test('CPU that the generator used in the warm-up does not count later', async (t) => {
-  const run = async (warmUpMs: number) => {
-    let count = 0
-    const port = await bytesServer(t, (socket) => ++count <= WARMING && socket.write(OK))
-    return runLoad(plan(port, { connections: 8, warmUpMs, durationMs: 300, answerTimeoutMs: 200 }))
-  }
-  // All have their answers before the warm-up is over, and from then on there is nothing to do.
-  const isWarmed = (found: LoadResult): boolean =>
-    found.requestsWithWarmUp > WARMING && found.statuses[200] === undefined
-  const found = await foundAtPace(3_000, run, (one) => isWarmed(one) && one.generatorCores < 0.5)
-  t.ok(isWarmed(found), JSON.stringify([found.requestsWithWarmUp, found.statuses]))
-  t.ok(found.generatorCores < 0.5, String(found.generatorCores))
 })
 
 t.test('a generator that is itself late says so', async (t) => {

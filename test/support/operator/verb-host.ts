@@ -17,6 +17,8 @@ export interface VerbEnded {
 }
 
 const STANDARD_INPUT = 0
+// The program as it is called: texts name it.
+process.argv[1] = join(process.cwd(), 'bin/sluice')
 
 process.on('message', (order: VerbOrder) => void obey(order).then((ended) => process.send?.(ended)))
 // No other verb will come: end, whatever the last one left open.

@@ -6,6 +6,6 @@ export async function lateRows(
   table: 'fronts' | 'journals',
   seconds: number,
 ): Promise<void> {
-  await sql.unsafe(`CREATE FUNCTION late() RETURNS trigger LANGUAGE plpgsql AS
-    'BEGIN PERFORM pg_sleep(${seconds}); RETURN NEW; END'; CREATE TRIGGER late BEFORE INSERT ON ${table} FOR EACH ROW EXECUTE FUNCTION late()`)
+  await sql.unsafe(`CREATE FUNCTION late_${table}() RETURNS trigger LANGUAGE plpgsql AS
+    'BEGIN PERFORM pg_sleep(${seconds}); RETURN NEW; END'; CREATE TRIGGER late BEFORE INSERT ON ${table} FOR EACH ROW EXECUTE FUNCTION late_${table}()`)
 }

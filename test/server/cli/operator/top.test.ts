@@ -3,22 +3,15 @@ import { join } from 'node:path'
 import t from 'tap'
 import { Compile } from 'typebox/compile'
 import { LiveView } from '../../../../src/schemas/operator/live-view.ts'
-import {
-  firstKeys,
-  nodeSettings,
-  runToEnd,
-  sluice,
-  startNode,
-  until,
-  type Settings,
-} from '../../../support/nodes/node.ts'
+import { firstKeys, runToEnd, sluice, until, type Settings } from '../../../support/nodes/node.ts'
+import { sharedNode } from '../../../support/nodes/shared-node.ts'
 import { noPty, openPty, plainText, type Pty } from '../../../support/nodes/pty.ts'
 import { runVerb } from '../../../support/operator/verbs.ts'
 
 t.setTimeout(600_000)
 
-const settings = await nodeSettings(t)
-const node = await startNode(t, settings)
+const node = await sharedNode()
+const { settings } = node
 const keys = firstKeys(node.dataDir)
 const ENTER = '\u001b[?1049h'
 const LEAVE = '\u001b[?1049l'

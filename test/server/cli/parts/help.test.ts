@@ -60,10 +60,10 @@ t.test('every example is a line that its verb takes', async (t) => {
 })
 
 t.test('the help of a verb shows its examples, with the program as it was called', async (t) => {
-  const { code, stdout } = await runToEnd({}, sluice('keys', 'revoke', '--help'))
+  const { code, stdout } = await runVerb({}, ['keys', 'revoke', '--help'])
   t.equal(code, 0)
   t.match(stdout, /\nExamples:\n {2}bin\/sluice keys revoke \S/)
-  const group = await runToEnd({}, sluice('keys', '--help'))
+  const group = await runVerb({}, ['keys', '--help'])
   t.match(group.stdout, /\nExamples:\n {2}bin\/sluice keys create .*\n {2}bin\/sluice keys list/)
 })
 
@@ -78,14 +78,14 @@ t.test('help followed by a verb of a group shows the help of that verb', async (
 })
 
 t.test('hints and the help of env name the program as it was called', async (t) => {
-  const { stderr } = await runToEnd({}, sluice('keys', 'lst'))
+  const { stderr } = await runVerb({}, ['keys', 'lst'])
   t.match(stderr, '(bin/sluice VERB --help lists the options of a verb; bin/sluice --help lists the verbs)')
-  const { stdout } = await runToEnd({}, sluice('env', '--help'))
+  const { stdout } = await runVerb({}, ['env', '--help'])
   t.match(stdout, 'eval "$(bin/sluice env --with-key)"')
 })
 
 t.test('the list of verbs is in groups, in their order', async (t) => {
-  const { stdout } = await runToEnd({}, sluice('--help'))
+  const { stdout } = await runVerb({}, ['--help'])
   t.match(
     stdout,
     /^Nodes:\n {2}init [^]*^ {2}serve [^]*^ {2}migrate [^]*^Organizations, workspaces and keys:\n {2}organizations /m,
@@ -106,18 +106,18 @@ t.test('colours: only on a terminal, unless FORCE_COLOR asks for them; NO_COLOR 
   ]
   for (const [env, isColoured] of cases) {
     // Of one group: the whole help takes three times as long, and has its colours below.
-    const { stdout } = await runToEnd(env, sluice('keys', '--help'))
+    const { stdout } = await runVerb({ NO_COLOR: '', ...env }, ['keys', '--help'])
     t.equal(stdout.includes('\u001b['), isColoured, JSON.stringify(env))
-    const { stderr } = await runToEnd(env, sluice('keys', 'lst'))
+    const { stderr } = await runVerb({ NO_COLOR: '', ...env }, ['keys', 'lst'])
     t.equal(stderr.includes('\u001b['), isColoured, `${JSON.stringify(env)}, an error`)
   }
 })
 
 t.test('colours of doctor: the level of each finding, and none in JSON', async (t) => {
-  const settings = { ...(await nodeSettings(t, { isEmbedded: true })), FORCE_COLOR: '1' }
-  const { stdout } = await runToEnd(settings, sluice('doctor'))
+  const settings = { ...(await nodeSettings(t, { isEmbedded: true })), FORCE_COLOR: '1', NO_COLOR: '' }
+  const { stdout } = await runVerb(settings, ['doctor'])
   t.match(stdout, /^\u001b\[32mok\u001b\[0m {7}platform /)
-  t.notMatch((await runToEnd(settings, sluice('doctor', '--json'))).stdout, '\u001b')
+  t.notMatch((await runVerb(settings, ['doctor', '--json'])).stdout, '\u001b')
 })
 
 t.test('on a terminal the help has colours, and with NO_COLOR none', { skip: noPty }, async (t) => {
@@ -157,11 +157,11 @@ t.test('bare `sluice` without a terminal still starts a node, whatever runs', as
 })
 
 t.test('a verb without its group is answered with the groups that have it', async (t) => {
-  const { code, stderr } = await runToEnd({}, sluice('revoke'))
+  const { code, stderr } = await runVerb({}, ['revoke'])
   t.equal(code, 2)
   t.match(stderr, /^Similar commands: .*`bin\/sluice keys revoke`/m)
   t.match(stderr, /^Similar commands: .*`bin\/sluice scim tokens revoke`/m)
-  const many = await runToEnd({}, sluice('list'))
+  const many = await runVerb({}, ['list'])
   t.match(many.stderr, /^Similar commands: .* and more\.$/m)
-  t.notMatch((await runToEnd({}, sluice('front-end'))).stderr, /Similar commands/, 'nothing that is hidden')
+  t.notMatch((await runVerb({}, ['front-end'])).stderr, /Similar commands/, 'nothing that is hidden')
 })

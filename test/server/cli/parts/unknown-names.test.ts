@@ -27,7 +27,7 @@ t.test(
       const { code, stderr } = await run(line)
       t.equal(code, 1, line)
       // The program is named as it was called.
-      t.ok(stderr.replace(/`\S+verb-host\.js /, '`sluice ').includes(says), `${line}: ${stderr}`)
+      t.ok(stderr.replace('`bin/sluice ', '`sluice ').includes(says), `${line}: ${stderr}`)
     }
   },
 )

@@ -7,7 +7,8 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { secretTextOf, signatureHeaders } from '../../../../src/schemas/webhooks/webhook-signatures.ts'
 import { openFolder } from '../../../support/files/storage.ts'
-import { firstKeys, nodeSettings, startNode, type Settings } from '../../../support/nodes/node.ts'
+import { firstKeys, type Settings } from '../../../support/nodes/node.ts'
+import { sharedNode } from '../../../support/nodes/shared-node.ts'
 import { runVerb } from '../../../support/operator/verbs.ts'
 import { verifiesAsB5, verifiesAsStandard } from '../../../support/webhooks/webhook-verifiers.ts'
 
@@ -240,8 +241,7 @@ t.test('refuses invalid receivers, seconds and secrets as bad usage, without quo
 })
 
 t.test('a real node: the event of a job without a callback URL reaches a port of this machine', async (t) => {
-  const settings = await nodeSettings(t)
-  const { ready, dataDir } = await startNode(t, settings)
+  const { settings, ready, dataDir } = await sharedNode()
   const { port, received } = await receiver(t)
   const key = firstKeys(dataDir)['inference_key'] ?? ''
   const listening = listen(settings, `http://127.0.0.1:${port}/hooks?a=b`, '--since', 60, '--count', 1)

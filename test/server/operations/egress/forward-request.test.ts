@@ -16,7 +16,7 @@ import {
   textOf,
   type EgressFrontOptions,
 } from '../../../support/egress/egress-front.ts'
-import { INTERN_KEY, KEY, LIMITED_KEY, MANAGEMENT_KEY } from '../../../support/front.ts'
+import { INTERN_KEY, KEY, LIMITED_KEY } from '../../../support/front.ts'
 import { testKey } from '../../../support/keys/key-store.ts'
 import { rawClient } from '../../../support/wire/raw-http.ts'
 
@@ -167,15 +167,6 @@ t.test('accepts an intern key, and a key after its scheme', async (t) => {
   const { ask } = await openEgressFront(t, { target: echo })
   for (const key of [INTERN_KEY, `Bearer ${KEY}`])
     t.equal((await ask('/', { headers: { 'x-sluice-key': key } })).status, 200)
-})
-
-t.test('egress.forward 403: a management key', async (t) => {
-  const { ask } = await openEgressFront(t, { target: echo })
-  t.match(await errorOf(await ask('/', { headers: { 'x-sluice-key': MANAGEMENT_KEY } })), {
-    status: 403,
-    type: 'wrong_key_kind',
-    header: 'wrong_key_kind',
-  })
 })
 
 t.test('a key in `authorization` is for the target and does not authenticate the call', async (t) => {

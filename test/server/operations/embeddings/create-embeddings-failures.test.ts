@@ -22,7 +22,6 @@ import {
   PROVIDER_KEY,
   type EmbeddingsReply,
 } from '../../../support/embeddings/embeddings-front.ts'
-import { DISABLED_KEY, LIMITED_KEY, MANAGEMENT_KEY } from '../../../support/front.ts'
 
 /** A clock that shows the instant of its making. */
 const stopped = (): (() => number) => {
@@ -80,12 +79,6 @@ t.test(
   },
 )
 
-t.test('embeddings.create 403: a disabled key and a key of the wrong kind', async (t) => {
-  const { post } = await openEmbeddings(t)
-  t.equal(failureOf(await post(ONE, { authorization: `Bearer ${DISABLED_KEY}` })), '403 key_disabled')
-  t.equal(failureOf(await post(ONE, { authorization: `Bearer ${MANAGEMENT_KEY}` })), '403 wrong_key_kind')
-})
-
 t.test(
   'embeddings.create 404: no such model, no endpoint that the preferences leave, none that is set up',
   async (t) => {
@@ -98,16 +91,6 @@ t.test(
     t.equal(failureOf(await post({ model: 'acme/unset', input: 'x' })), '404 endpoint_unconfigured')
   },
 )
-
-t.test('embeddings.create 413: a body of 40 MiB', async (t) => {
-  const { post } = await openEmbeddings(t)
-  t.equal(failureOf(await post({ ...ONE, input: 'x'.repeat(40 * 1024 * 1024) })), '413 body_too_large')
-})
-
-t.test('embeddings.create 429: a key over its limit', async (t) => {
-  const { post } = await openEmbeddings(t)
-  t.equal(failureOf(await post(ONE, { authorization: `Bearer ${LIMITED_KEY}` })), '429 rate_limited')
-})
 
 const broken: readonly (readonly [string, Behaviour, string])[] = [
   ['resets in its body', resetsInBody, 'upstream_failed'],

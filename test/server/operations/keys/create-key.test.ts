@@ -180,18 +180,3 @@ t.test(
     t.same([...(await store.sql`SELECT count(*) FROM api_keys`)], before)
   },
 )
-
-t.test('keys.create 403: an inference key, and one that is disabled', async (t) => {
-  const { call, key, make } = shared
-  t.match(await call('POST', '/keys', { body: { name: 'k' }, key: await key('inference') }), {
-    status: 403,
-    type: 'wrong_key_kind',
-  })
-  const made = await make({ kind: 'management' })
-  t.equal((await call('PATCH', `/keys/${made.data.hash}`, { body: { disabled: true } })).status, 200)
-  t.match(await call('POST', '/keys', { body: { name: 'k' }, key: made.key }), {
-    status: 403,
-    type: 'key_disabled',
-  })
-  t.match(await call('GET', '/keys', { key: made.key }), { status: 401, type: 'key_disabled' })
-})

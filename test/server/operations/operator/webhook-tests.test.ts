@@ -93,13 +93,6 @@ t.test('admin.test_webhook 400: an address that webhooks may not go to, and none
   t.same(front.receiver.received, [])
 })
 
-t.test('admin.test_webhook 403: keys that call models may not', async (t) => {
-  const front = await stand(t)
-  const key = await front.key('inference')
-  const call = { body: { url: front.receiver.url() }, key }
-  t.match(await front.call('POST', '/admin/webhooks/test', call), { status: 403 })
-})
-
 t.test('admin.test_webhook 200: a signed event reaches the default receiver of the workspace', async (t) => {
   const front = await stand(t)
   const change = { body: { default_callback_url: front.receiver.url() } }
@@ -284,12 +277,6 @@ t.test('admin.list_webhook_events 400: invalid cursors and numbers', async (t) =
     'workspace_id=',
   ])
     t.match(await front.call('GET', `/admin/webhooks/events?${query}`), { status: 400 }, query)
-})
-
-t.test('admin.list_webhook_events 403: keys that call models may not', async (t) => {
-  const front = await stand(t)
-  const key = await front.key('inference')
-  t.match(await front.call('GET', '/admin/webhooks/events', { key }), { status: 403 })
 })
 
 t.test(

@@ -8,7 +8,6 @@ import {
 } from '../../../../src/server/store/requests/request-rows.ts'
 import { findRequests } from '../../../../src/server/store/requests/request-search.ts'
 import { JOB_OPERATION } from '../../../../src/server/store/requests/split-batch.ts'
-import type { Store } from '../../../../src/server/store/base/open.ts'
 import { openBooks } from '../../../support/money/ledger.ts'
 import { must } from '../../../support/must.ts'
 import {
@@ -23,7 +22,6 @@ import {
 } from '../../../support/requests/late-books.ts'
 import { batchOfCalls, KEY_HASH } from '../../../support/requests/settled-call.ts'
 import { plantMany, waitLong } from '../../../support/stores/postgres.ts'
-import type { Teardown } from '../../../support/teardown.ts'
 import { NANO_PER_USD } from '../../../../src/schemas/money/costs.ts'
 import { REQUESTS_GATHERED_MAX } from '../../../../src/server/observe/requests/gathered-calls.ts'
 
@@ -277,51 +275,6 @@ t.test('several processes that compare at once write each row once', async (t) =
     20,
   )
 })
-
-/**
- * Payments of one comparison, a tenth of which the log has lost; and its time in times of planting them, far
- * from that of their square.
- */
-const MANY = { payments: 20_000, lost: 2_000, plantsMax: 40 }
-/** Rounds for a machine that does other things: one in which the time holds is enough. */
-const ROUNDS_MAX = 5
-
-for (const [of, requestId] of [
-  ['one request id', `'same'`],
-  ['an id each', `'r' || n`],
-] as const)
-  t.test(`the time of a comparison grows as its payments do: those of ${of}`, async (t) => {
-    const reported: string[] = []
-    while (reported.length < ROUNDS_MAX) {
-      const plantedFrom = performance.now()
-      const store = await plantedMany(t, requestId)
-      const begun = performance.now()
-      t.equal(await recovered(store, 60_000), MANY.lost)
-      const [plantedMs, ms] = [begun - plantedFrom, performance.now() - begun]
-      if (ms < MANY.plantsMax * plantedMs) return
-      reported.push(`${Math.round(ms)} ms, planted in ${Math.round(plantedMs)}`)
-    }
-    t.fail(reported.join('; '))
-  })
-
-/** A ledger of MANY.payments under these ids, and the requests of all but MANY.lost of them. */
-async function plantedMany(t: Teardown, requestId: string): Promise<Store> {
-  const { store, organizationId, workspaceId, keyHash } = await openBooks(t, TODAY)
-  await markAt(store, 100_000)
-  await plantMany(store, async (tx) => {
-    await tx.unsafe(
-      `INSERT INTO ledger (day, at, request_id, kind, organization_id, workspace_id, key_hash, operation, cost_nano)
-       SELECT $1::date, date_trunc('milliseconds', clock_timestamp()) - interval '90 s' + n * interval '1 ms', ${requestId}, 'usage',
-         $2::uuid, $3::uuid, $4, 'embeddings.create', 5 FROM generate_series(1, ${MANY.payments}) AS n`,
-      [TODAY, organizationId, workspaceId, keyHash],
-    )
-    await tx`
-      INSERT INTO requests (organization_id, ended_at, batch, n, request_id, key_hash, operation, status, cost_nano, weight, flags, paid_at)
-      SELECT organization_id, at + interval '2 ms', 1, n, request_id, key_hash, operation, 200, cost_nano, 1, 0, at
-      FROM (SELECT *, row_number() OVER (ORDER BY at) AS n FROM ledger) AS l WHERE n % 10 <> 0`
-  })
-  return store
-}
 
 t.test('a batch of one request id is written next to thousands of recovered rows of that id', async (t) => {
   const books = await openBooks(t, TODAY)

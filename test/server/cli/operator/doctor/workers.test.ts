@@ -6,7 +6,7 @@ import {
   THREAD_WAIT_MS_MAX,
   type FrontLoad,
 } from '../../../../../src/server/observe/load-advice.ts'
-import { nodeSettings, startNode } from '../../../../support/nodes/node.ts'
+import { sharedNode } from '../../../../support/nodes/shared-node.ts'
 import { runVerb } from '../../../../support/operator/verbs.ts'
 import { until } from '../../../../support/wait.ts'
 
@@ -117,8 +117,7 @@ t.test('a figure that a node does not report, or reports as no number, is 0', (t
 })
 
 t.test('for a running node doctor reports its actual numbers, not the settings of the shell', async (t) => {
-  const settings = await nodeSettings(t)
-  await startNode(t, settings)
+  const { settings } = await sharedNode()
   let findings: readonly { check: string; detail: string }[] = []
   // doctor skips a node whose metrics do not arrive within three seconds.
   await until('the node tells its load', async () => {

@@ -55,10 +55,6 @@ t.test('admin.preview_mapping 400: a missing group, and an unknown role', async 
   t.match(await preview({ scim_group_id: '' }), { status: 400, type: 'query_invalid' })
 })
 
-t.test('admin.preview_mapping 403: a key that calls models', async (t) => {
-  t.equal((await preview({ scim_group_id: NOBODY }, await front.key('inference'))).status, 403)
-})
-
 t.test(
   'admin.preview_mapping 200: counts the users that a mapping would add, promote and leave, without doing it',
   async (t) => {

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { HistoryData } from '../../../src/schemas/operator/history.ts'
 import { openStore, type Store } from '../../../src/server/store/base/open.ts'
@@ -79,12 +81,39 @@ t.test('a node that ends has written its hours for all nodes', async (t) => {
   t.equal(await written(), 3 * CALLS)
 })
 
-t.test('its next start goes on, and the hour is not counted twice', async (t) => {
+t.test('its next start, on a Postgres that was restored from before its last drain', async (t) => {
+  const kept = Number(readFileSync(join(node.dataDir, 'money-count'), 'utf8'))
+  t.ok(kept > 0, 'the drain left its number in the directory')
+  await opened(t).sql`UPDATE money_counts SET n = n - 1`
   const next = await startNode(t, settings)
-  t.equal(await counted(), 3 * CALLS)
-  const { lines } = await history('by=operation&grain=hour')
-  t.ok(lines.some(({ name }) => name === COUNTED))
+  const readyz = async (): Promise<string> => (await next.admin('/readyz')).body
+
+  await t.test('continues the history, and counts the hour once', async (t) => {
+    t.equal(await counted(), 3 * CALLS)
+    const { lines } = await history('by=operation&grain=hour')
+    t.ok(lines.some(({ name }) => name === COUNTED))
+  })
+
+  await t.test('reports that it refuses paid calls, and the command to run', async (t) => {
+    await until('it says so', async () => /"restore_not_accepted"/.test(await readyz()))
+    t.match((await next.admin('/metrics')).body, /^sluice_money_steps_behind 1$/m)
+    t.match((await runVerb(settings, ['doctor'])).stdout, /problem +money .* lacks 1 money entries/)
+    t.equal((await next.get('/api/v1/models/count')).status, 200, 'other calls are served')
+  })
+
+  await t.test('goes on once that is accepted', async (t) => {
+    const { code, stdout } = await runVerb(settings, ['accept-restore'])
+    t.match(
+      { code, stdout },
+      {
+        code: 0,
+        stdout: /^node \S+ accepts paid calls again; Postgres lacks 1 of its money entries\n$/,
+      },
+    )
+    await until('it is ready', async () => !/restore_not_accepted/.test(await readyz()))
+    t.match((await runVerb(settings, ['accept-restore'])).stdout, /^nothing to accept/)
+  })
+
   t.equal(await next.stop(), 0)
-  const runs = await opened(t).sql`SELECT DISTINCT run FROM history_hours`
-  t.equal(runs.length, 1)
+  t.equal((await opened(t).sql`SELECT DISTINCT run FROM history_hours`).length, 1)
 })
