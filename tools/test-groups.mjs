@@ -19,19 +19,26 @@ const SHORT_S = 1
 const GROUP_S_MAX = 24
 /** Fewer files are named one by one, and run so. */
 const JOINED_FROM = 40
+/** Files of a folder that have one node, and one browser: a process runs them, one after the other. */
+const SHARES_NODE = /support\/nodes\/shared-node|openDashboard\(t\)/
 const FOLDER = 'dist/test/.groups'
 
 /**
  * @param files compiled test files
  * @param kept seconds of the long ones, by source name
+ * @param mayTurn false: no file takes turns with others, since the turns are tests, which no words choose
  * @returns a job for each file, or group of neighbours
  */
-export function jobsOf(files, kept, read = (path) => readFileSync(path, 'utf8')) {
+export function jobsOf(files, kept, read = (path) => readFileSync(path, 'utf8'), mayTurn = true) {
   const secondsOf = (path) => kept[sourceOf(path)] ?? SHORT_S
+  const isMany = files.length >= JOINED_FROM
+  const sharing = isMany && mayTurn ? files.filter((path) => SHARES_NODE.test(read(path))) : []
+  const pages = sharing.filter((path) => path.startsWith('dist/test/dashboard/'))
+  const others = sharing.filter((path) => !pages.includes(path))
   const mayJoin = (path) =>
     !ALONE.test(path) && secondsOf(path) <= JOINED_S_MAX && !OWN_STATE.test(read(path))
-  const joined = files.length < JOINED_FROM ? [] : files.filter(mayJoin)
-  const alone = files.filter((path) => !joined.includes(path))
+  const joined = isMany ? files.filter((path) => !sharing.includes(path) && mayJoin(path)) : []
+  const alone = files.filter((path) => !joined.includes(path) && !sharing.includes(path))
   const groups = []
   for (const path of joined) {
     const last = groups.at(-1)
@@ -40,20 +47,31 @@ export function jobsOf(files, kept, read = (path) => readFileSync(path, 'utf8'))
       last.seconds += secondsOf(path)
     } else groups.push({ files: [path], seconds: secondsOf(path) })
   }
-  return [...alone.map((path) => ({ path, files: [path] })), ...groups.map(jobOf)]
+  const inTurn = [pages, others]
+    .filter((some) => some.length > 0)
+    .map((some) => ({ files: some, isInTurn: true }))
+  const jobs = [...alone.map((path) => ({ path, files: [path] })), ...[...inTurn, ...groups].map(jobOf)]
+  return jobs.map((job) => ({ ...job, seconds: job.files.reduce((sum, path) => sum + secondsOf(path), 0) }))
 }
 
-function jobOf({ files }, nth) {
+function jobOf({ files, isInTurn = false }, nth) {
   if (files.length === 1) return { path: files[0], files }
-  return { path: `${FOLDER}/${nth}-${basename(dirname(files[0]))}.js`, files }
+  return { path: `${FOLDER}/${nth}-${basename(dirname(files[0]))}.js`, files, isInTurn }
 }
 
 /**
  * Writes the program of a group, which imports its files one after another. Their tests wait for the last file:
- * some files wait at their top, and tap ends when it has no test left.
+ * some files wait at their top, and tap ends when it has no test left. Where files take turns, the next one is
+ * imported when the tests of the one before are over.
  */
-export function writeGroup({ path, files }) {
+export function writeGroup({ path, files, isInTurn }) {
   mkdirSync(FOLDER, { recursive: true })
-  const imports = files.map((file) => `  await import('${relative(dirname(path), file)}')\n`)
-  writeFileSync(path, `import t from 'tap'\n\nt.before(async () => {\n${imports.join('')}})\n`)
+  const names = files.map((file) => relative(dirname(path), file))
+  const imports = names.map((name) => `  await import('${name}')\n`).join('')
+  const turns = names.reduceRight(
+    (next, name) => `t.test('${name}', async () => {\nawait import('${name}')\n${next}})\n`,
+    '',
+  )
+  const program = isInTurn ? turns : `t.before(async () => {\n${imports}})\n`
+  writeFileSync(path, `import t from 'tap'\n\n${program}`)
 }

@@ -19,10 +19,9 @@ export function keepTimes(times) {
   writeFileSync(KEPT_AT, `${JSON.stringify(Object.fromEntries(kept), null, 2)}\n`)
 }
 
-/** At the end all places should have something to do: the longest files begin first. */
-export function longestFirst(files, kept) {
-  const secondsOf = (path) => kept[sourceOf(path)] ?? 0
-  return [...files].sort((a, b) => secondsOf(b) - secondsOf(a))
+/** At the end all places should have something to do: the longest begin first. @returns their paths */
+export function longestFirst(jobs) {
+  return [...jobs].sort((a, b) => b.seconds - a.seconds).map(({ path }) => path)
 }
 
 /** @param compiled name of a compiled test file */

@@ -91,8 +91,9 @@ async function runOnce() {
   await Promise.all([build(), installIfPossible('tools/clients')])
   ;[passed, failed] = [0, 0]
   const kept = keptTimes()
-  const jobs = new Map(jobsOf(chosenFiles(), kept).map((job) => [job.path, job]))
-  await runPool(longestFirst([...jobs.keys()], kept), (path) => runJob(jobs.get(path)))
+  const all = jobsOf(chosenFiles(), kept, undefined, values.grep === undefined)
+  const jobs = new Map(all.map((job) => [job.path, job]))
+  await runPool(longestFirst(all), (path) => runJob(jobs.get(path)))
   if (values.record) keepTimes(times)
   process.stdout.write(`${passed} passed, ${failed} failed\n`)
   process.exitCode = failed > 0 || passed === 0 ? 1 : 0

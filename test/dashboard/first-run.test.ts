@@ -20,7 +20,7 @@ import {
 import { LOOKS, showAs, skipWithoutBrowser } from '../support/wire/browser.ts'
 
 const skip = skipWithoutBrowser
-const dashboard = skip === false ? await openDashboard(t) : null
+const dashboard = skip === false ? await openDashboard(t, {}) : null
 const opened = (): Dashboard => present(dashboard)
 const PROVIDER_KEY = 'sk-of-the-provider-0123456789'
 t.setTimeout(300_000)

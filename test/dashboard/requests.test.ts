@@ -101,6 +101,7 @@ t.test('any number of rows is scrolled, and only those in sight are drawn', { sk
   const log = page.getByRole('region', { name: 'Calls, newest first' })
   const rows = async (): Promise<number> =>
     Number(await log.locator('table').getAttribute('aria-rowcount')) - 1
+  await log.locator('[title*="old-0"]').first().waitFor()
   await until('the first answer is there', async () => (await rows()) > 100)
   t.ok((await log.locator('tbody tr').count()) < 100, 'the others are not drawn')
   await until('the end is reached', async () => {

@@ -28,7 +28,8 @@ interface Stand {
 
 /** Calls of a key until its limit refuses them, a secret, a key for a provider and a preset. */
 async function open(): Promise<Stand> {
-  const dashboard = await openDashboard(t)
+  // A node of its own: its budget and its limit have the spend of these tests alone.
+  const dashboard = await openDashboard(t, {})
   const { call, managementKey, inferenceKey } = dashboard
   const manage = async (path: string, more: object): Promise<Readonly<Record<string, unknown>>> => {
     const { status, body } = await call(path, managementKey, more)

@@ -8,15 +8,13 @@ interface TestPool {
 }
 
 interface TestTimes {
-  readonly longestFirst: (
-    files: readonly string[],
-    kept: Readonly<Record<string, number>>,
-  ) => readonly string[]
+  readonly longestFirst: (jobs: readonly { path: string; seconds: number }[]) => readonly string[]
 }
 
 interface Job {
   readonly path: string
   readonly files: readonly string[]
+  readonly isInTurn?: boolean
 }
 
 interface TestGroups {
@@ -31,14 +29,13 @@ const { jobsOf } = (await imported('test-groups')) as TestGroups
 const { runPool } = (await imported('test-pool')) as TestPool
 const { longestFirst } = (await imported('test-times')) as TestTimes
 
-t.test('the files that took longest come first, and those that are not known last', async (t) => {
-  const [unknown, short, long] = [
-    'dist/test/a.test.js',
-    'dist/test/b.test.js',
-    'dist/test/c.test.js',
-  ] as const
-  const kept = { 'test/b.test.ts': 5, 'test/c.test.ts': 50 }
-  t.same(longestFirst([unknown, short, long], kept), [long, short, unknown])
+t.test('the jobs that take longest come first', async (t) => {
+  const jobs = [
+    { path: 'a', seconds: 1 },
+    { path: 'b', seconds: 5 },
+    { path: 'c', seconds: 50 },
+  ]
+  t.same(longestFirst(jobs), ['c', 'b', 'a'])
 })
 
 t.test('each file runs once, and one that waits runs alongside those that calculate', async (t) => {
@@ -76,6 +73,22 @@ t.test('short files share a process, and each file is in one job', async (t) => 
   t.ok(jobs.every((job) => job.files.length <= 24))
   t.ok(jobs.some((job) => job.files.includes(middle) && job.files.length > 1))
   t.equal(new Set(jobs.map(({ path }) => path)).size, jobs.length)
+})
+
+t.test('files that share a node take turns in one process, those of the dashboard in another', async (t) => {
+  const of = (folder: string) => ['a', 'b'].map((name) => `dist/test/${folder}/${name}.test.js`)
+  const [pages, verbs, others] = [
+    of('dashboard'),
+    of('server/cli'),
+    Array.from({ length: 40 }, (_, nth) => `dist/test/schemas/s${nth}.test.js`),
+  ]
+  const read = (path: string): string =>
+    pages.includes(path) ? 'openDashboard(t)' : verbs.includes(path) ? 'support/nodes/shared-node' : ''
+  const turns = jobsOf([...pages, ...verbs, ...others], {}, read).filter(({ isInTurn }) => isInTurn)
+  t.same(
+    turns.map(({ files }) => files),
+    [pages, verbs],
+  )
 })
 
 t.test('a few files that are named run alone', async (t) => {

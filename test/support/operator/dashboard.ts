@@ -51,12 +51,37 @@ export interface Dashboard {
   ): Promise<{ readonly status: number; readonly body: string }>
 }
 
-/** Starts a node and opens its dashboard; one of each for a file of tests. */
-export async function openDashboard(t: Teardown, more: Settings = {}): Promise<Dashboard> {
+interface Started {
+  readonly node: TestNode
+  readonly browser: Browser
+}
+
+async function start(t: Teardown, more: Settings): Promise<Started> {
   const settings = { ...(await nodeSettings(t)), SLUICE_CATALOG: catalogueFile(t, CATALOGUE), ...more }
   // One after the other: each takes all of a small machine while it starts.
   const node = await startNode(t, settings)
-  const browser = await openBrowser(t)
+  return { node, browser: await openBrowser(t) }
+}
+
+let shared: Promise<Started> | null = null
+/** Of the file of tests that ran before: an open page draws what it hears. */
+let before: Page | null = null
+
+/**
+ * The dashboard of a node in a page of its own. Files of a process share node and browser, one after the other.
+ *
+ * @param own settings of a node that no other file sees
+ */
+export async function openDashboard(t: Teardown, own?: Settings): Promise<Dashboard> {
+  if (own !== undefined) return openPage(await start(t, own))
+  shared ??= start(t, {})
+  await before?.context().close()
+  const dashboard = await openPage(await shared)
+  before = dashboard.page
+  return dashboard
+}
+
+async function openPage({ node, browser }: Started): Promise<Dashboard> {
   const keys = firstKeys(node.dataDir)
   const [inferenceKey, managementKey] = [keys['inference_key'] ?? '', keys['management_key'] ?? '']
   const url = `${node.ready.admin_url}/dashboard/`
