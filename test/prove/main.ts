@@ -1,4 +1,7 @@
-/** Runs the program whose module the command line names; `tools/prove.mjs` builds and calls this. */
+/**
+ * Runs the program whose module the command line names: for `tools/prove.mjs`, which builds, and with `--suite`
+ * for a test, which it ends with and sends its findings to.
+ */
 import { basename } from 'node:path'
 import { parseArgs } from 'node:util'
 import { machine } from '../../bench/machine.ts'
@@ -14,6 +17,7 @@ if (run === null) endWith(`${name} has no form for translated pairs`)
 const say = (text: string): void => {
   process.stderr.write(`${text}\n`)
 }
+process.once('disconnect', () => process.exit(1))
 const facts = machine()
 say(`${name}: seed ${seed}, ${facts.cores} × ${facts.cpu}, Node ${facts.node}, load ${facts.loadBefore}`)
 const proof = new Proof({ seed, isShort: short, say, folders })
@@ -25,7 +29,9 @@ for (const { text, found, isMet } of proof.findings)
 process.stdout.write(
   `${JSON.stringify({ name, seed, isShort: short, translated, findings: proof.findings })}\n`,
 )
-process.exit(proof.findings.every((finding) => finding.isMet) ? 0 : 1)
+const code = proof.findings.every((finding) => finding.isMet) ? 0 : 1
+if (process.send === undefined) process.exit(code)
+process.send({ skipped: proof.skipped, findings: proof.findings }, () => process.exit(code))
 
 /** Ends the process with one line when there is nothing to run. */
 function commandLine(): {
@@ -42,6 +48,8 @@ function commandLine(): {
         seed: { type: 'string' },
         short: { type: 'boolean', default: false },
         translated: { type: 'boolean', default: false },
+        // Read by support/nodes/is-test.ts.
+        suite: { type: 'boolean' },
         to: { type: 'string' },
         against: { type: 'string' },
       },

@@ -7,6 +7,13 @@ export interface Finding {
   readonly isTimed: boolean
 }
 
+/** What a program sends to the test that runs it. */
+export interface Outcome {
+  /** Why the run could not be made on this machine. */
+  readonly skipped: string | null
+  readonly findings: readonly Finding[]
+}
+
 type Run = (proof: Proof) => Promise<void>
 
 export interface Program {
@@ -42,12 +49,11 @@ export interface ProofFolders {
   readonly against: string | null
 }
 
-export class Proof {
+export class Proof implements Outcome {
   readonly seed: number
   readonly isShort: boolean
   readonly folders: ProofFolders
   readonly findings: Finding[] = []
-  /** Why the run could not be made on this machine. */
   skipped: string | null = null
   readonly say: (text: string) => void
   readonly #closers: (() => Promise<unknown>)[] = []

@@ -1,61 +1,43 @@
-import t from 'tap'
-import { Proof, runOf, type Program, type ProgramForm } from './proof.ts'
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import t, { type Test } from 'tap'
+import { plainEnvironment } from '../support/load/load.ts'
+import type { Outcome } from './proof.ts'
 
 /** As long as tools/test.mjs gives a file; a front that is replaced stays 12 s by design. */
 const TIMEOUT_MS = 1_200_000
-/** Milliseconds after the last check until a process that is kept alive prints the cause, and ends. */
-const LINGERING_MS = 20_000
+const MAIN = fileURLToPath(new URL('./main.js', import.meta.url))
 
 /**
- * Runs a program in its short form as tests: what is true at any speed is asserted, what is timed is only
- * shown.
+ * Each program in its short form is a test with a process of its own, which it may leave as it likes. What is
+ * true at any speed is asserted, what is timed is only shown.
+ *
+ * @param commands modules below test/prove, with ` --translated` for that form of them
  */
-export async function short(name: string, program: Program, form: ProgramForm = 'usual'): Promise<void> {
+export function shortForms(commands: readonly string[]): void {
   t.setTimeout(TIMEOUT_MS)
-  const seed = Math.floor(Math.random() * 2 ** 31)
-  const proof = new Proof({ seed, isShort: true, say: (text) => t.comment(text) })
-  const run = runOf(program, form)
-  if (run === null) throw new Error(`${name} has no form that is ${form}`)
-  t.comment(`npm run prove -- ${name}${form === 'usual' ? '' : ` --${form}`} --short --seed ${seed}`)
-  const isOver = failUnlessOver(name)
-  await proof.run(run)
-  isOver()
-  const { skipped } = proof
-  if (skipped !== null) t.pass(name, { skip: skipped })
-  for (const { text, found, isMet, isTimed } of proof.findings) {
+  for (const command of commands) t.test(command, (t) => runShort(t, command))
+}
+
+async function runShort(t: Test, command: string): Promise<void> {
+  const child = fork(MAIN, [...command.split(' '), '--short', '--suite'], {
+    env: plainEnvironment(),
+    execArgv: [],
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  })
+  t.teardown(() => child.kill('SIGKILL'))
+  const ended = once(child, 'exit')
+  const outcome = await new Promise<Outcome | null>((resolve) => {
+    child.once('message', resolve)
+    child.once('disconnect', () => resolve(null))
+  })
+  await ended
+  if (outcome === null) return t.fail(`it ended with ${child.signalCode ?? child.exitCode} before its findings`)
+  const { skipped, findings } = outcome
+  if (skipped !== null) t.pass(command, { skip: skipped })
+  for (const { text, found, isMet, isTimed } of findings) {
     if (isTimed) t.comment(`${isMet ? 'met' : 'missed on this machine'}: ${text}: ${found}`)
     else t.ok(isMet, `${text}: ${found}`)
   }
-  setTimeout(() => {
-    t.comment(`still held: ${process.getActiveResourcesInfo().join(', ')}`)
-    process.exit()
-  }, LINGERING_MS).unref()
-  endItself()
-}
-
-/**
- * A program that waits for what never comes leaves nothing to do, and its process would end well without a test.
- * @returns to be called when the program has come to its end
- */
-function failUnlessOver(name: string): () => void {
-  const fail = (): void => {
-    process.stderr.write(`${name} waits for what never comes\n`)
-    process.exit(1)
-  }
-  process.once('beforeExit', fail)
-  return () => process.off('beforeExit', fail)
-}
-
-/**
- * Ends the process once nothing is left to do. Left to itself, Node 20 first closes what handles there are,
- * and of some that stood for killed processes it waits for ever, at full speed.
- */
-function endItself(): void {
-  let isReported = false
-  process.on('beforeExit', () => {
-    if (isReported) process.exit()
-    isReported = true
-    // tap prints its sums in an event of its own kind.
-    setImmediate(() => undefined)
-  })
 }

@@ -1,4 +1,3 @@
-import { program } from './audit.ts'
-import { short } from '../short.ts'
+import { shortForms } from '../short.ts'
 
-await short('audit', program)
+shortForms(['audit/audit'])

@@ -1,4 +1,3 @@
-import { program } from './egress.ts'
-import { short } from '../short.ts'
+import { shortForms } from '../short.ts'
 
-await short('egress', program)
+shortForms(['egress/destinations', 'egress/egress', 'egress/http-client'])

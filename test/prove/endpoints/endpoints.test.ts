@@ -1,4 +1,3 @@
-import { program } from './endpoints.ts'
-import { short } from '../short.ts'
+import { shortForms } from '../short.ts'
 
-await short('endpoints', program)
+shortForms(['endpoints/endpoints'])

@@ -1,4 +1,17 @@
-import { program } from './nodes.ts'
-import { short } from '../short.ts'
+import { shortForms } from '../short.ts'
 
-await short('nodes', program)
+shortForms([
+  'nodes/drain-last',
+  'nodes/fronts',
+  'nodes/image',
+  'nodes/joins',
+  'nodes/nodes',
+  'nodes/outage',
+  'nodes/package',
+  'nodes/postgres-refuses',
+  'nodes/redis-refuses',
+  'nodes/scale',
+  'nodes/slowdown',
+  'nodes/starts',
+  'nodes/upgrade',
+])

@@ -1,4 +1,3 @@
-import { program } from './presets.ts'
-import { short } from '../short.ts'
+import { shortForms } from '../short.ts'
 
-await short('presets', program)
+shortForms(['presets/presets'])

@@ -1,4 +1,3 @@
-import { short } from '../short.ts'
-import { program } from './vault.ts'
+import { shortForms } from '../short.ts'
 
-await short('vault', program)
+shortForms(['vault/canary', 'vault/seal', 'vault/vault-rotation', 'vault/vault'])

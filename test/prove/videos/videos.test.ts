@@ -1,4 +1,12 @@
-import { program } from './videos.ts'
-import { short } from '../short.ts'
+import { shortForms } from '../short.ts'
 
-await short('videos', program)
+shortForms([
+  'videos/clip',
+  'videos/videos-faults',
+  'videos/videos-hostile',
+  'videos/videos-paused',
+  'videos/videos-polling',
+  'videos/videos-postgres',
+  'videos/videos-twins',
+  'videos/videos',
+])

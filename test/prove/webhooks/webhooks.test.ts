@@ -1,4 +1,3 @@
-import { short } from '../short.ts'
-import { program } from './webhooks.ts'
+import { shortForms } from '../short.ts'
 
-await short('webhooks', program)
+shortForms(['webhooks/callbacks', 'webhooks/webhooks'])

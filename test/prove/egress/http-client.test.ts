@@ -1,4 +1,0 @@
-import { program } from './http-client.ts'
-import { short } from '../short.ts'
-
-await short('http-client', program)

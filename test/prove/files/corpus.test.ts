@@ -1,4 +1,0 @@
-import { program } from './corpus.ts'
-import { short } from '../short.ts'
-
-await short('corpus', program)

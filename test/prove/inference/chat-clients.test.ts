@@ -1,4 +1,0 @@
-import { program } from './chat-clients.ts'
-import { short } from '../short.ts'
-
-await short('chat-clients', program)

@@ -1,4 +1,0 @@
-import { program } from './chat-deaths.ts'
-import { short } from '../short.ts'
-
-await short('chat-deaths', program)

@@ -1,4 +1,0 @@
-import { program } from './chat-leaving.ts'
-import { short } from '../short.ts'
-
-await short('chat-leaving', program)

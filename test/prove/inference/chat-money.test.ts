@@ -1,4 +1,0 @@
-import { program } from './chat-money.ts'
-import { short } from '../short.ts'
-
-await short('chat-money', program)

@@ -1,4 +1,0 @@
-import { program } from './chat-slow-readers.ts'
-import { short } from '../short.ts'
-
-await short('chat-slow-readers', program)

@@ -1,4 +1,0 @@
-import { program } from './forms-signatures.ts'
-import { short } from '../../short.ts'
-
-await short('forms-signatures', program)

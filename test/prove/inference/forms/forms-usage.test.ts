@@ -1,4 +1,0 @@
-import { program } from './forms-usage.ts'
-import { short } from '../../short.ts'
-
-await short('forms-usage', program)

@@ -1,4 +1,0 @@
-import { program } from './replay.ts'
-import { short } from '../../short.ts'
-
-await short('replay', program)

@@ -1,4 +1,0 @@
-import { program } from './limits.ts'
-import { short } from '../short.ts'
-
-await short('limits', program)

@@ -1,4 +1,0 @@
-import { program } from './reach-cap.ts'
-import { short } from '../short.ts'
-
-await short('reach-cap', program)

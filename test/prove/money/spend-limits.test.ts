@@ -1,4 +1,0 @@
-import { program } from './spend-limits.ts'
-import { short } from '../short.ts'
-
-await short('spend-limits', program)

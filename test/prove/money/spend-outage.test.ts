@@ -1,4 +1,0 @@
-import { program } from './spend-outage.ts'
-import { short } from '../short.ts'
-
-await short('spend-outage', program)

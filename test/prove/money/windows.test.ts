@@ -1,4 +1,0 @@
-import { short } from '../short.ts'
-import { program } from './windows.ts'
-
-await short('windows', program)

@@ -1,4 +1,0 @@
-import { program } from './fronts.ts'
-import { short } from '../short.ts'
-
-await short('fronts', program)

@@ -1,4 +1,0 @@
-import { program } from './image.ts'
-import { short } from '../short.ts'
-
-await short('image', program)

@@ -1,4 +1,0 @@
-import { short } from '../short.ts'
-import { program } from './joins.ts'
-
-await short('joins', program)

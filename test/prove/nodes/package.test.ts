@@ -1,4 +1,0 @@
-import { program } from './package.ts'
-import { short } from '../short.ts'
-
-await short('package', program)

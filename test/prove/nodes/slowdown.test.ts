@@ -1,4 +1,0 @@
-import { program } from './slowdown.ts'
-import { short } from '../short.ts'
-
-await short('slowdown', program)

@@ -1,4 +1,0 @@
-import { program } from './dashboard-cost.ts'
-import { short } from '../short.ts'
-
-await short('dashboard-cost', program)

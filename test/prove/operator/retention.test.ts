@@ -1,4 +1,0 @@
-import { program } from './retention.ts'
-import { short } from '../short.ts'
-
-await short('retention', program)

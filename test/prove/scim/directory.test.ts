@@ -1,4 +1,0 @@
-import { program } from './directory.ts'
-import { short } from '../short.ts'
-
-await short('directory', program)

@@ -1,4 +1,0 @@
-import { program } from './canary.ts'
-import { short } from '../short.ts'
-
-await short('canary', program)

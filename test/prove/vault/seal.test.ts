@@ -1,4 +1,0 @@
-import { program } from './seal.ts'
-import { short } from '../short.ts'
-
-await short('seal', program)

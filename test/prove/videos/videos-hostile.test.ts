@@ -1,4 +1,0 @@
-import { program } from './videos-hostile.ts'
-import { short } from '../short.ts'
-
-await short('videos-hostile', program)

@@ -1,4 +1,0 @@
-import { program } from './videos-paused.ts'
-import { short } from '../short.ts'
-
-await short('videos-paused', program)

@@ -1,4 +1,0 @@
-import { program } from './videos-polling.ts'
-import { short } from '../short.ts'
-
-await short('videos-polling', program)
