@@ -98,15 +98,13 @@ import { getPreset } from './presets/get-preset.ts'
 import { getPresetVersion } from './presets/get-preset-version.ts'
 import { listPresetVersions } from './presets/list-preset-versions.ts'
 import { listPresets } from './presets/list-presets.ts'
+import { SAVING } from './presets/save-preset.ts'
 import { listPrivateEndpoints } from './endpoints/list-private-endpoints.ts'
 import { createPrivateEndpoint } from './endpoints/create-private-endpoint.ts'
 import { getPrivateEndpoint } from './endpoints/get-private-endpoint.ts'
 import { updatePrivateEndpoint } from './endpoints/update-private-endpoint.ts'
 import { deletePrivateEndpoint } from './endpoints/delete-private-endpoint.ts'
 import { validatePrivateEndpoint } from './endpoints/validate-private-endpoint.ts'
-import { createPresetFromChat } from './presets/create-preset-from-chat.ts'
-import { createPresetFromMessages } from './presets/create-preset-from-messages.ts'
-import { createPresetFromResponses } from './presets/create-preset-from-responses.ts'
 import { activatePrivateEndpoint } from './endpoints/activate-private-endpoint.ts'
 import { disablePrivateEndpoint } from './endpoints/disable-private-endpoint.ts'
 import { enablePrivateEndpoint } from './endpoints/enable-private-endpoint.ts'
@@ -237,9 +235,7 @@ export const OPERATIONS: readonly AnyOperation[] = [
   listGroups,
   startSync,
   getSync,
-  createPresetFromResponses,
-  createPresetFromChat,
-  createPresetFromMessages,
+  ...SAVING,
   ...SCIM_DISCOVERY,
   getAdminSession,
   getAdminHistory,
