@@ -1,6 +1,5 @@
 import t from 'tap'
-import { DIALECTS } from '../../../src/schemas/inference/text-request.ts'
-import { bodiesOfMany, resultsOfMany } from '../../support/inference/bodies/many-parts.ts'
+import { bodiesOfMany } from '../../support/inference/bodies/many-parts.ts'
 import { translated } from '../../support/inference/bodies/translated.ts'
 import { TEXT_PROTOCOLS } from '../../../src/schemas/models/protocols.ts'
 

@@ -7,7 +7,6 @@ import { insertRequests } from '../../../../src/server/store/requests/request-ro
 import { auditEvent } from '../../../support/audit/audit.ts'
 import { batchOfCalls } from '../../../support/requests/settled-call.ts'
 import { delivery, outboxed } from '../../../support/webhooks/webhooks.ts'
-import { runToEnd, sluice } from '../../../support/nodes/node.ts'
 import { runVerb } from '../../../support/operator/verbs.ts'
 import { openInstallation } from '../../../support/operator/installation.ts'
 

@@ -4,7 +4,9 @@ import t from 'tap'
 import { FAILURE_SAMPLES } from '../../../../src/schemas/failure-samples.ts'
 import { FAILURES, textOf, type FailureName } from '../../../../src/schemas/failures.ts'
 import { plainEnvironment } from '../../../support/load/load.ts'
-import { firstKeys, nodeSettings, runToEnd, sluice, startNode } from '../../../support/nodes/node.ts'
+import { firstKeys } from '../../../support/nodes/node.ts'
+import { sharedNode } from '../../../support/nodes/shared-node.ts'
+import { runVerb } from '../../../support/operator/verbs.ts'
 import { curlOf } from '../../../../src/server/http/reference/site.ts'
 
 t.setTimeout(600_000)

@@ -3,7 +3,7 @@ import { AUDIT_PAGE_DEFAULT } from '../../../../src/schemas/audit/audit-limits.t
 import type { AuditEvent } from '../../../../src/server/ports/audit/audit.ts'
 import { createInternKey } from '../../../support/keys/make-keys.ts'
 import { appendAudit } from '../../../../src/server/store/base/append-audit.ts'
-import { auditEvent } from '../../../support/audit/audit.ts'
+import { auditEvent, CLI } from '../../../support/audit/audit.ts'
 import { openInternsFront, type InternsFront } from '../../../support/workspaces/interns-front.ts'
 import { must } from '../../../support/must.ts'
 import { AUDIT_PAGE_MAX } from '../../../../src/schemas/audit/audit.ts'
