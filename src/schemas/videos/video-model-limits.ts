@@ -30,12 +30,3 @@ export const VIDEO_CONCURRENCY_DEFAULT = 32
 export const VIDEO_LOCAL_CONCURRENCY_DEFAULT = 4
 /** Calls of one runner in flight at one provider that a catalogue may allow. Decision. */
 export const VIDEO_CONCURRENCY_MAX = 1_000
-
-/** Frames a second of every clip of `sluice/clip-1`. Decision. */
-export const CLIP_FRAMES_PER_SECOND = 12
-/** Whole seconds of a clip of `sluice/clip-1`, at least. Decision. */
-export const CLIP_SECONDS_MIN = 1
-/** Whole seconds of a clip of `sluice/clip-1`. Decision. */
-export const CLIP_SECONDS_MAX = 10
-/** Reference images that one clip takes. Decision. */
-export const CLIP_REFERENCES_MAX = 4

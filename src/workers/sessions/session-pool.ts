@@ -22,7 +22,7 @@ const SESSION_SEMI_SPACE_MIB = 1
 /** Niceness of a session thread above that of the loop, when both want a core: every call waits for the loop. Decision. */
 const SESSION_THREAD_NICE = 5
 /** Milliseconds without a session after which the threads end. Decision. */
-const SESSION_IDLE_MS = 30_000
+const THREAD_IDLE_MS = 30_000
 /** Pings that a thread may leave unanswered, one for each check. */
 const PINGS_MAX = 5
 /** Checks during which a session may wait for a thread. */
@@ -86,7 +86,7 @@ type Job<J> = J extends SessionJob ? Omit<J, 'port'> : never
 
 /**
  * Threads for long sessions, one Piscina task for each session, any number of them in a thread. The threads
- * start with the first session, which waits for them, and end after SESSION_IDLE_MS without one.
+ * start with the first session, which waits for them, and end after THREAD_IDLE_MS without one.
  * Piscina never gets an `AbortSignal`, since it would then run one task per thread. Instead the sessions of a
  * thread are pinged, and a silent thread is ended; Piscina then starts another and fails the tasks, and Node
  * closes the descriptors that the thread had opened.
@@ -114,7 +114,7 @@ export class SessionPool {
     this.#threads = new RestingThreads({
       open: () => this.#open(),
       load: (threads) => this.#load(threads),
-      idleMs: options.idleMs ?? SESSION_IDLE_MS,
+      idleMs: options.idleMs ?? THREAD_IDLE_MS,
       isIdle: () => this.#running.size === 0,
       onRest: ({ threads }) => this.#clock.busyS(threads),
     })
