@@ -41,7 +41,7 @@ for (const dialect of DIALECTS)
         const { body: counted } = writeGeminiCount(prompt, terms)
         assert.equal(wrongGemini(sent(counted), `/models/${upstreamModel}:countTokens`), null)
       }),
-      { numRuns: 200 },
+      { numRuns: 600 },
     )
     t.ok(written > 20, `${written} written`)
     t.end()
