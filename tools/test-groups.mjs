@@ -10,7 +10,7 @@ import { sourceOf } from './test-times.mjs'
 const ALONE = /^dist\/test\/(?:bench\/suite|dashboard|deploy|prove|readme)\//
 /** What a file needs for itself: state or limits of its process, or names that tap makes of its first file. */
 const OWN_STATE =
-  /testdir|child_process|process\.(?:argv|emit|env|exit|memoryUsage|on|once)|matchSnapshot|mockImport|\bgc\(|(?:before|after)Each|worker_threads|startNode|setFlags|automaton|StoreSlow|openFarStore|support\/(?:nodes|load|operator\/verbs|wire\/browser)/
+  /testdir|child_process|process\.(?:argv|emit|env|exit|memoryUsage|on|once)|matchSnapshot|mockImport|\bgc\(|(?:before|after)Each|worker_threads|startNode|setFlags|automaton|leftOpen|StoreSlow|openFarStore|support\/(?:nodes|load|operator\/verbs|wire\/browser)/
 /** Seconds, as kept, of a file that may be joined: longer ones mostly do what they are for. */
 const JOINED_S_MAX = 12
 /** Seconds of a file that none are kept of, without those in which its process loads modules. */
