@@ -153,7 +153,7 @@ export class StoredResources<
     const { columns, rows, id: column, of } = this.#table
     const [row] = await sql<Row[]>`
       SELECT ${columns(sql, hasMembers)} FROM ${rows(sql, organizationId)} AND ${column(sql)} = ${id}`
-    return row === undefined ? null : of(row as Row)
+    return row === undefined ? null : of(row)
   }
 
   /** Locks the resource for a change. */
