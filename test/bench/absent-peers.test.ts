@@ -7,7 +7,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 const upstream = { port: 1, embeddings: '{}', chat: '{}' }
 
 t.test(
-  'a peer of npm that is not installed is left out, in one line that says how it is added',
+  'leaves out an npm peer that is not installed, and prints one line that says how to install it',
   async (t) => {
     const root = temporaryFolder(t, 'absent')
     const reason = 'it is not installed; `npm ci --ignore-scripts --prefix tools/peers` adds it'

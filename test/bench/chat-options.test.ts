@@ -1,7 +1,7 @@
 import t from 'tap'
 import { readChatOptions } from '../../bench/chat/options.ts'
 
-t.test('every option has a default, and the subject itself is always there', async (t) => {
+t.test('every option has a default, and the subject itself always runs', async (t) => {
   t.match(readChatOptions([]), { seconds: 6, connections: 100, events: 152, intervalMs: 20, json: null })
   t.match(readChatOptions([]), {
     isTranslated: false,

@@ -100,7 +100,7 @@ const LATER_MS = [0, 5, 10, 15, 20, 25, 30]
 const isClustered = (histogram: Histogram): boolean =>
   LATER_MS.some((later) => clusterAt(histogram, HELD_MS + later).isCluster)
 
-t.test('a server that answers in two packets and waits in between is seen', async (t) => {
+t.test('detects a server that sends its answer in two packets with a pause between them', async (t) => {
   const server = createServer({ noDelay: false }, (request, response) => {
     response.writeHead(200, { 'content-length': '4' }).flushHeaders()
     request.resume().on('end', () => {
@@ -131,7 +131,7 @@ t.test('a server that answers in two packets and waits in between is seen', asyn
   })
 })
 
-t.test('a spread of latencies is not a cluster, and a few outliers are not one either', async (t) => {
+t.test('neither a spread of latencies nor a few outliers count as a cluster', async (t) => {
   const of = (values: readonly number[]): boolean => {
     const histogram = latencies()
     for (const value of values) noteMs(histogram, value)
@@ -142,7 +142,7 @@ t.test('a spread of latencies is not a cluster, and a few outliers are not one e
   t.equal(of([...even, ...Array.from({ length: 100 }, () => 40)]), true)
 })
 
-t.test('no way of asking the product takes some 40 ms', async (t) => {
+t.test('no kind of request to the product shows delays of about 40 ms', async (t) => {
   const [stand, bigStand] = await Promise.all([
     startStand({ dimensions: 64 }),
     startStand({ dimensions: 8_192 }),

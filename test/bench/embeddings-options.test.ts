@@ -3,7 +3,7 @@ import t from 'tap'
 import { readEmbeddingsOptions } from '../../bench/embeddings/options.ts'
 import { ROOT } from '../support/source.ts'
 
-t.test('every option has a default, and the command line goes before it', async (t) => {
+t.test('every option has a default, and the command line overrides it', async (t) => {
   t.match(readEmbeddingsOptions([]), { seconds: 6, repeats: 5, latencyMs: 0, json: null })
   t.match(readEmbeddingsOptions(['--duration', '2', '--latency-ms=30', '--only', 'sluice,direct']), {
     seconds: 2,
@@ -12,7 +12,7 @@ t.test('every option has a default, and the command line goes before it', async 
   })
 })
 
-t.test('the gateway always runs, named or not', async (t) => {
+t.test('the gateway always runs, whether it is named or not', async (t) => {
   const only = (...args: readonly string[]): readonly string[] => {
     const options = readEmbeddingsOptions(args)
     return typeof options === 'string' ? [options] : [...new Set(options.only)]
@@ -38,7 +38,7 @@ for (const [args, line] of wrong) {
   })
 }
 
-t.test('a scenario with an unknown option says so and starts nothing', async (t) => {
+t.test('a scenario with an unknown option reports it and starts nothing', async (t) => {
   const ran = spawnSync(process.execPath, [`${ROOT}dist/bench/embeddings.js`, '--bogus'], {
     encoding: 'utf8',
   })

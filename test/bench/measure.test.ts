@@ -10,12 +10,12 @@ import { bytesServer, OK } from '../support/wire/raw-server.ts'
 
 const repeat = (cpuUs: number): Repeat => ({ loaded: sampleRecord(cpuUs), alone: sampleRecord(cpuUs / 2) })
 
-t.test('the median of an even count is between the two in the middle', async (t) => {
+t.test('the median of an even number of values is the mean of the middle two', async (t) => {
   t.same(spread([4, 1, 3, 2]), { median: 2.5, min: 1, max: 4 })
   t.same(spread([3, 1, 2]), { median: 2, min: 1, max: 3 })
 })
 
-t.test('ratios are taken inside a repeat, so that a slow machine slows both sides', async (t) => {
+t.test('ratios are computed within a repeat, so that a slow machine slows both sides', async (t) => {
   const [over, under] = [[10, 100, 20].map(repeat), [5, 50, 10].map(repeat)]
   t.same(
     eachRatio(over, under, (one) => one.loaded.cpu_us_per_request),
@@ -23,7 +23,7 @@ t.test('ratios are taken inside a repeat, so that a slow machine slows both side
   )
 })
 
-t.test('each repeat begins with another target', async (t) => {
+t.test('each repeat begins with a different target', async (t) => {
   t.same(
     [0, 1, 2, 3].map((by) => rotated(['a', 'b', 'c'], by).join('')),
     ['abc', 'bca', 'cab', 'abc'],
@@ -50,7 +50,7 @@ t.test('each target has a row under load and a row alone', async (t) => {
   )
 })
 
-t.test('a row is compared with the others of its case alone, in figures that both have', async (t) => {
+t.test('a row is compared only with other rows of its case, in figures that both have', async (t) => {
   const rows = [rowRecord('x', [4]), rowRecord('y', [2]), rowRecord('y', [1], { head: { case: 'another' } })]
   t.match(ratiosOver(rows, 'x', ['cpu_us_per_request', 'mb_per_second']), [
     { case: 'b', over: 'x', under: 'y', ratio: { median: 2 } },
@@ -69,7 +69,7 @@ const loaded = (more: Partial<LoadResult>): LoadResult =>
     ...more,
   }) as LoadResult
 
-t.test('CPU counts the warm-up, the rate does not, and another status is a failure', async (t) => {
+t.test('CPU includes the warm-up, the rate does not, and an unexpected status is a failure', async (t) => {
   const result = loaded({
     statuses: { 200: 90, 503: 10 },
     requests: 100,
@@ -117,7 +117,7 @@ const plain = {
   stop: () => Promise.resolve(),
 }
 
-t.test('a target is warmed, then asked by all connections and by one, in each repeat', async (t) => {
+t.test('each repeat warms a target, then loads it over all connections and over one', async (t) => {
   const run = async (durationMs: number) => {
     const mosts: number[] = []
     let [open, most] = [0, 0]

@@ -37,7 +37,7 @@ t.test('the table has a line for each subject, and no column without a figure', 
 })
 
 t.test(
-  'reports ratios, checks, absent peers, reasons of failures and why the generator is marked',
+  'reports ratios, checks, absent peers, reasons of failures and the reason why a generator is marked',
   async (t) => {
     const text = recordText(record).join('\n')
     t.match(text, /^b: CPU per request, sluice over nginx 2\.000 \(95 % 2\.000–2\.000\)$/m)
@@ -53,14 +53,14 @@ t.test(
   },
 )
 
-t.test('a ratio that was taken once has no interval', async (t) => {
+t.test('a ratio of a single measurement has no interval', async (t) => {
   const once = [rowRecord('sluice', [8]), rowRecord('nginx', [4])]
   const ratios = ratiosOver(once, 'sluice', ['cpu_us_per_request'])
   const text = recordText(scenarioRecord(once, { ratios })).join('\n')
   t.match(text, /^b: CPU per request, sluice over nginx 2\.000 \(taken once\)$/m)
 })
 
-t.test('a scenario in which nothing could run has a text too', async (t) => {
+t.test('a scenario in which nothing could run still has a text', async (t) => {
   t.match(recordText(scenarioRecord([])), ['a: what it costs'])
 })
 

@@ -8,7 +8,7 @@ import { scenarioOf, SCENARIOS } from '../../bench/scenarios.ts'
 import { helpText } from '../../bench/suite/command.ts'
 import { ROOT } from '../support/source.ts'
 
-t.test('each scenario is a program, with the share of the suite that it takes', async (t) => {
+t.test('each scenario is a program, and takes the options that the suite gives it', async (t) => {
   for (const { name, options, suite, needs = [] } of SCENARIOS) {
     t.ok(existsSync(`${ROOT}bench/${name}.ts`), name)
     t.type(options(needs), 'object', name)
@@ -18,7 +18,7 @@ t.test('each scenario is a program, with the share of the suite that it takes', 
   t.equal(scenarioOf('apache'), null)
 })
 
-t.test('the whole suite takes as long as the page on the bench states', async (t) => {
+t.test('the whole suite takes the time that the page on the bench states', async (t) => {
   const minutes = SCENARIOS.reduce((sum, { suite }) => sum + (suite?.seconds ?? 0), 0) / 60
   t.equal(Math.round(minutes), 12)
   t.match(
@@ -28,7 +28,7 @@ t.test('the whole suite takes as long as the page on the bench states', async (t
   t.match(helpText(), /about twelve minutes/)
 })
 
-t.test('the chart of the README shows a run by the bounds that the bench has', async (t) => {
+t.test('the chart of the README uses the bounds of the bench', async (t) => {
   const readme = readFileSync(`${ROOT}README.md`, 'utf8')
   for (const { over, atMost } of CPU_BOUNDS) {
     const line = readme.split('\n').find((one) => one.startsWith(`  over ${over} `))
@@ -52,7 +52,7 @@ const read = optionReader(
   }),
 )
 
-t.test('sizes have units, lists of counts are sorted, and the record has two names', async (t) => {
+t.test('sizes have units, lists of counts are sorted, and the record has two option names', async (t) => {
   t.match(read([]), { payload: 1, fronts: [1], json: null })
   t.match(read(['--payload', '2MB', '--fronts', '4,1,4', '--record', 'a']), {
     payload: 2e6,

@@ -31,7 +31,7 @@ const sample = (cpuUs: number, more: Partial<SampleRecord> = {}): SampleRecord =
   ...more,
 })
 
-t.test('no values have no median', async (t) => {
+t.test('an empty list has no median', async (t) => {
   t.same(spread([]), { median: NaN, min: NaN, max: NaN })
 })
 
@@ -40,7 +40,7 @@ t.test('a ratio that is the same in each repeat has no width, however much the r
 })
 
 t.test(
-  'the interval of a ratio lies around its median, within its values, and is the same each time',
+  'the interval of a ratio contains its median, is within its values, and is the same each time',
   async (t) => {
     const [over, under] = [
       [1, 1.2, 0.9, 1.1, 1.4],
@@ -53,12 +53,12 @@ t.test(
   },
 )
 
-t.test('repeats without a partner, and those divided by nothing, say nothing', async (t) => {
+t.test('repeats without a partner, and ratios with a zero divisor, are ignored', async (t) => {
   t.equal(pairedRatio([2, 4, 9], [1, 0]).median, 2)
   t.ok(Number.isNaN(pairedRatio([], [1]).median))
 })
 
-t.test('a repeat that lacks a figure leaves its pair out, and shifts no other', async (t) => {
+t.test('a repeat that lacks a figure leaves out its pair, and the other pairs stay aligned', async (t) => {
   const rows = (...values: readonly (number | null)[]) =>
     resultRow(
       head('x'),
@@ -68,7 +68,7 @@ t.test('a repeat that lacks a figure leaves its pair out, and shifts no other', 
   t.same(spread([3, Number.NaN, 1, 2]), { median: 2, min: 1, max: 3 })
 })
 
-t.test('a row has the median of its repeats, and nothing where no repeat has a figure', async (t) => {
+t.test('a row has the median of its repeats, and no value when no repeat has the figure', async (t) => {
   const row = resultRow(head('x'), [
     sample(3, { rss_mb: 5 }),
     sample(1),
@@ -82,14 +82,14 @@ t.test('a row has the median of its repeats, and nothing where no repeat has a f
   t.same(row.failures, ['cut'])
 })
 
-t.test('there is no ratio of a figure that one side lacks', async (t) => {
+t.test('a figure that one side lacks has no ratio', async (t) => {
   const [over, under] = [resultRow(head('x'), [sample(4)]), resultRow(head('y'), [sample(2)])]
   t.equal(ratioRecord('cpu_us_per_request', over, under)?.ratio.median, 2)
   t.equal(ratioRecord('mb_per_second', over, under), null)
 })
 
 t.test(
-  'a figure is missed above its bound, when something failed, and when nothing was measured',
+  'a check is missed when its bound is exceeded, when a request failed, and when nothing was measured',
   async (t) => {
     const row = resultRow(head('x'), [sample(1)])
     const bound = { atMost: 1.2 }
@@ -126,7 +126,7 @@ t.test('a figure that varies between repeats is not judged by one of them, on ei
   t.equal(result(Number.NaN, 1), 'missed', 'nor does a missing figure')
 })
 
-t.test('a count is judged by one run, and so is a check of an earlier bench', async (t) => {
+t.test('a count is judged by one run, and so is a check from an older version of the bench', async (t) => {
   const rows = [resultRow(head('x'), [sample(1)])]
   const count = checkRecord('f', spread([1]), { bound: { atMost: 0 }, rows, repeats: null })
   t.match(count, { repeats: null })

@@ -8,7 +8,7 @@ t.test('the default is 300 secrets a second for ten seconds', async (t) => {
   t.match(readVaultOptions([]), { seconds: 10, repeats: 3, ratePerS: 300, json: null })
 })
 
-t.test('more new secrets than a vault holds are refused before anything starts', async (t) => {
+t.test('refuses more new secrets than a vault holds before anything starts', async (t) => {
   t.match(readVaultOptions(['--rate', '1000', '--repeats', '1']), { ratePerS: 1_000 })
   t.match(
     readVaultOptions(['--rate', '1000', '--repeats', '2']),
@@ -21,7 +21,7 @@ t.test('more new secrets than a vault holds are refused before anything starts',
 })
 
 t.test(
-  'half of the writes are new names, half replace earlier ones; both have short and long values',
+  'half of the writes create names, half replace earlier values; both have short and long values',
   async (t) => {
     const made = new Map<string, number>()
     let replaced = 0

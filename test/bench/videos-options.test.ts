@@ -11,7 +11,7 @@ t.test('the default is 64 connections against both queues', async (t) => {
   })
 })
 
-t.test('one target may be measured alone, and an unknown one is named', async (t) => {
+t.test('one target can be measured alone, and an unknown one is refused by its name', async (t) => {
   t.match(readVideosOptions(['--only', 'sluice']), { only: ['sluice'] })
   t.match(
     readVideosOptions(['--only', 'celery']),
@@ -19,7 +19,7 @@ t.test('one target may be measured alone, and an unknown one is named', async (t
   )
 })
 
-t.test('a record has a file, or none is wished', async (t) => {
+t.test('--record requires the name of a file', async (t) => {
   t.match(readVideosOptions(['--record', 'a.json']), { json: 'a.json' })
   t.equal(readVideosOptions(['--record=']), "--record takes a file, not ''")
 })

@@ -58,7 +58,7 @@ const BEHAVIOURS: readonly (readonly [string, Behaviour])[] = [
 
 const replies: string[] = []
 
-t.test('the provider got the key: the canary is alive', async (t) => {
+t.test('the provider receives its key and the text, so both canaries are in use', async (t) => {
   await send(stand, { key: stand.keys.inference_key, input: TEXT_CANARY })
   t.equal(provider.calls.at(-1)?.headers.authorization, `Bearer ${PROVIDER_CANARY}`)
   t.match(provider.calls.at(-1)?.text, TEXT_CANARY)
@@ -72,7 +72,7 @@ for (const [name, behaviour] of BEHAVIOURS) {
   })
 }
 
-t.test('no reply to a refused caller holds its key or its text', async (t) => {
+t.test('no reply to a refused caller contains its key or its text', async (t) => {
   for (const wrong of [
     { key: UNKNOWN_CANARY, input: TEXT_CANARY },
     { key: stand.keys.inference_key, input: { [TEXT_CANARY]: 1 } },

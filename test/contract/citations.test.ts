@@ -27,13 +27,13 @@ const sources = ['src', 'test', 'bench', 'tools']
 const citations = [...sources.flatMap(citationsOf), ...pages.flatMap(citationsOnPage)]
 const anchors = anchorsOf(pages)
 
-t.test('each citation leads to an anchor', async (t) => {
+t.test('each citation has an anchor', async (t) => {
   t.ok(citations.length > 500, `${citations.length} citations`)
   t.same(unresolved(citations, anchors), [])
   t.same(anchors.findings, [])
 })
 
-t.test('each link of the documentation leads somewhere', async (t) => {
+t.test('each link of the documentation has a target', async (t) => {
   t.same(deadLinks({ pages, exists: (path) => existsSync(`${ROOT}${path}`) }), [])
 })
 
@@ -93,7 +93,7 @@ t.test('gives the line of a citation', async (t) => {
   t.same(unresolvedIn('\n/**\n * One.\n * Two: C9. */'), ['src/a.ts:4 C9 has no anchor c9'])
 })
 
-t.test('an anchor that stands twice is found', async (t) => {
+t.test('an anchor that is defined twice is found', async (t) => {
   t.same(
     anchorsOf([...PLANTED, { path: 'docs/inside/contract-more.md', text: '<a id="c2"></a>' }]).findings,
     ['docs/inside/contract-more.md#c2 stands in docs/inside/contract.md too'],

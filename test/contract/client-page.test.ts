@@ -11,7 +11,7 @@ import { CLIENT_PAGE, clientPage, standingOperations, WITHOUT_ANSWER } from '../
 /** Calls of the client that were answered when this test was written: the API is additive. */
 const ANSWERED_LEAST = 77
 
-t.test('no path that the client knows is an unknown path', async (t) => {
+t.test('every path of the client is a known path', async (t) => {
   const all = await standingOperations()
   t.ok(all.length > 100, `${all.length} operations`)
   t.same(
@@ -22,7 +22,7 @@ t.test('no path that the client knows is an unknown path', async (t) => {
   t.ok(answered >= ANSWERED_LEAST, `${answered} answered`)
 })
 
-t.test('a 404 offers operations and settings that exist', async (t) => {
+t.test('a 404 names only operations and settings that exist', async (t) => {
   const paths = new Set(OPERATIONS.map(({ method, path }) => `${method.toUpperCase()} ${API_PREFIX}${path}`))
   for (const { path, instead } of NOT_SERVED) {
     const offered = [...instead.matchAll(/`([A-Z]+ [^`]+)`/g)].map(([, name = '']) => name)
@@ -41,18 +41,18 @@ t.test('a 404 offers operations and settings that exist', async (t) => {
   }
 })
 
-t.test('each row of the table is reached by its path', async (t) => {
+t.test('each row of the table is found by its path', async (t) => {
   for (const { path, instead } of NOT_SERVED)
     t.equal(servedInstead(path.replace(/\{\w+\}/g, 'x')), instead, path)
 })
 
-t.test('a path that no client knows is in no row', async (t) => {
+t.test('a path that no client uses matches no row', async (t) => {
   for (const path of ['/guardrail', '/image/models', '/interns//chat/completions', '/interns/a/chat', ''])
     t.equal(servedInstead(API_PREFIX + path), null, path)
   t.match(servedInstead(`${API_PREFIX}/guardrails/a/b`), /budgets/, 'what is below a path is as the path')
 })
 
-t.test('every operation without an answer is one that there is', async (t) => {
+t.test('every operation in the list of those without an answer exists', async (t) => {
   const ids = new Set(OPERATIONS.map(({ id }) => id))
   t.same(
     Object.keys(WITHOUT_ANSWER).filter((id) => !ids.has(id)),
@@ -60,6 +60,6 @@ t.test('every operation without an answer is one that there is', async (t) => {
   )
 })
 
-t.test('the page is as the client and the operations have it (node tools/sdk-operations.mjs)', async (t) => {
+t.test('the page matches the client and the operations (node tools/sdk-operations.mjs)', async (t) => {
   t.equal(readFileSync(`${ROOT}${CLIENT_PAGE}`, 'utf8'), await clientPage())
 })

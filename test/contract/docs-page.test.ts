@@ -22,7 +22,7 @@ const { url } = await openFront(t, [])
 const opened = skip === false ? await openBrowser(t) : null
 const browser = (): Browser => present(opened)
 
-t.test('without scripts the reference has every operation, and leads to the guides', { skip }, async (t) => {
+t.test('without scripts the reference has every operation, and links to the guides', { skip }, async (t) => {
   const page = await (await browser().newContext({ javaScriptEnabled: false })).newPage()
   const seen = watch(page, { origin: url })
   await page.goto(`${url}/docs`)
@@ -42,7 +42,7 @@ t.test('without scripts the reference has every operation, and leads to the guid
 })
 
 t.test(
-  'a call from the reference goes to this node with the typed key, which is kept nowhere',
+  'a call from the reference uses this node and the typed key, which is not stored',
   { skip },
   async (t) => {
     const created = OPERATIONS.find(({ id }) => id === 'embeddings.create')
@@ -80,7 +80,7 @@ t.test(
   },
 )
 
-t.test('the search leads from a question to a section by the keyboard alone', { skip }, async (t) => {
+t.test('the search finds a section for a question, by the keyboard alone', { skip }, async (t) => {
   const page = await browser().newPage()
   const seen = watch(page, { origin: url })
   await page.goto(`${url}/docs/guides/files`)
@@ -94,7 +94,7 @@ t.test('the search leads from a question to a section by the keyboard alone', { 
   t.same({ ...seen }, { abroad: [], errors: [] })
 })
 
-t.test('a block is copied letter for letter', { skip }, async (t) => {
+t.test('the Copy button copies a block letter for letter', { skip }, async (t) => {
   const context = await browser().newContext({ permissions: ['clipboard-read', 'clipboard-write'] })
   const page = await context.newPage()
   await page.goto(`${url}/docs/guides/errors`)
@@ -117,7 +117,7 @@ const MISPLACED = `[...document.querySelectorAll('main .block')].flatMap((block)
   ]
 })`
 
-t.test('code fits its block, and no Copy button lies on it', { skip }, async (t) => {
+t.test('code fits its block, and no Copy button covers it', { skip }, async (t) => {
   const page = await browser().newPage()
   for (const path of ['/guides/', '/guides/chat', '/guides/deployment', '/reference/inference'])
     for (const look of [present(LOOKS[0]), NARROW]) {
@@ -130,7 +130,7 @@ t.test('code fits its block, and no Copy button lies on it', { skip }, async (t)
 })
 
 t.test(
-  'reference and guides are readable in both colours and on a phone, and call no other host',
+  'reference and guides are readable in both colours and on a phone, and request no other host',
   { skip },
   async (t) => {
     const page = await browser().newPage()

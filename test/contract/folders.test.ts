@@ -14,13 +14,13 @@ t.test('a folder has at most 35 files, and a subject at most 7 folders', async (
 })
 
 t.test(
-  'ARCHITECTURE.md has the folders of the subjects as they are (node tools/generated-pages.mjs)',
+  'ARCHITECTURE.md lists the current folders of the subjects (node tools/generated-pages.mjs)',
   async (t) => {
     t.ok(readFileSync(`${ROOT}ARCHITECTURE.md`, 'utf8').includes(subjectTable()))
   },
 )
 
-t.test('a folder with 36 files and a subject in an eighth folder are found', async (t) => {
+t.test('finds a folder with 36 files, and a subject with an eighth folder', async (t) => {
   const many = Array.from({ length: 36 }, (_, nth) => `src/server/store/base/f${nth}.ts`)
   const layers = [
     'schemas',
@@ -34,7 +34,7 @@ t.test('a folder with 36 files and a subject in an eighth folder are found', asy
   t.same(crowded(foldersOf([...many.slice(1), ...files.slice(1)])), [])
 })
 
-t.test('a folder belongs to the outermost folder with the name of a subject', async (t) => {
+t.test('a folder belongs to the outermost folder that has the name of a subject', async (t) => {
   t.same(subjectAt('src/server/store/money/lending'), { subject: 'money', top: 'src/server/store/money' })
   t.same(subjectAt('src/server/journal'), { subject: 'money', top: 'src/server/journal' })
   t.equal(subjectAt('src/server/http/body'), null)

@@ -9,11 +9,11 @@ import { idleSubjectRows, wrongSubjects } from './imports/subject-rules.ts'
 const src = readSources('src')
 const all = [...src, ...readSources('bench', 'test')]
 
-t.test('no file imports against the direction table', async (t) => {
+t.test('no file imports another against the table of directions', async (t) => {
   t.same(wrongDirections(src), [])
 })
 
-t.test('ARCHITECTURE.md has the direction table as it is (node tools/generated-pages.mjs)', async (t) => {
+t.test('ARCHITECTURE.md has the current table of directions (node tools/generated-pages.mjs)', async (t) => {
   t.ok(readFileSync(`${ROOT}ARCHITECTURE.md`, 'utf8').includes(importTable()))
 })
 
@@ -30,7 +30,7 @@ t.test('an import against the table is found: value, type, dynamic and re-export
   t.equal(wrongDirections(planted).length, planted.length)
 })
 
-t.test('the imports that the table allows are not found', async (t) => {
+t.test('the imports that the table allows are not reported', async (t) => {
   const planted = [
     sourceFile(
       'src/server/http/a.ts',
@@ -87,11 +87,11 @@ t.test('a circle of imports is found: of values, of types, of three files and of
   ])
 })
 
-t.test('client libraries are imported in their home alone', async (t) => {
+t.test('client libraries are imported only in their own folder', async (t) => {
   t.same(packagesAbroad(src), [])
 })
 
-t.test('a client library abroad is found', async (t) => {
+t.test('finds an import of a client library in another folder', async (t) => {
   t.equal(packagesAbroad([sourceFile('src/server/access/a.ts', "import postgres from 'postgres'")]).length, 1)
 })
 
@@ -117,7 +117,7 @@ t.test('a barrel file is found', async (t) => {
   t.equal(barrels([sourceFile('src/server/http/index.ts', "export * from './body.ts'")]).length, 1)
 })
 
-t.test('uWebSockets.js is imported in at most one file, in the form that works at run time', async (t) => {
+t.test('uWebSockets.js is imported in at most one file, in the form that works at runtime', async (t) => {
   const { by, wrongForm } = frontEndImports(src)
   t.ok(by.length <= 1, by.join(', '))
   t.same(wrongForm, [])

@@ -92,7 +92,7 @@ const ROWS: Readonly<Record<string, string>> = {
   'size of a preset': readableBytes(PRESET_BYTES_MAX),
 }
 
-t.test('the page of limits has the numbers of the code', async (t) => {
+t.test('the page of limits has the numbers that the code has', async (t) => {
   const page = readFileSync(`${ROOT}docs/use/limits-at-a-glance.md`, 'utf8')
   for (const [name, value] of Object.entries(ROWS)) {
     const cell = page.split('\n').find((line) => line.startsWith(`| ${name} | `))

@@ -25,7 +25,7 @@ const UNTESTED: Readonly<Record<string, string>> = {
   VIDEO_EXPIRE_MS: 'a test would take a minute',
 }
 
-t.test('no name of a limit stands in two files', async (t) => {
+t.test('no two files define a limit of the same name', async (t) => {
   t.ok(LIMITS_FILES.length > 20)
   const ofAll = FILES.map((file) => Object.keys(file).length)
   t.equal(
@@ -34,7 +34,7 @@ t.test('no name of a limit stands in two files', async (t) => {
   )
 })
 
-t.test('every limit is used by code, be it by another limit', async (t) => {
+t.test('every limit is used by code, even if only by another limit', async (t) => {
   t.same(unused(Object.keys(limits), wordsOfCode), [])
 })
 

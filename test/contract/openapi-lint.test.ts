@@ -20,7 +20,7 @@ t.test('the OpenAPI document passes a 3.1 linter', { skip }, async (t) => {
   t.same(lint(openApiOf(OPERATIONS)).totals.errors, 0)
 })
 
-t.test('the linter finds a parameter that the path has not', { skip }, async (t) => {
+t.test('the linter finds a declared parameter that the path does not have', { skip }, async (t) => {
   const document = structuredClone(JSON.parse(JSON.stringify(openApiOf(OPERATIONS)))) as {
     paths: Record<string, unknown>
   }

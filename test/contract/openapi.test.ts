@@ -67,7 +67,7 @@ for (const operation of OPERATIONS) {
   const answer = document.paths[operation.path]?.[operation.method === 'any' ? 'post' : operation.method]
   if (answer === undefined) continue
 
-  t.test(`${operation.id}: the document has its statuses and no other`, async (t) => {
+  t.test(`${operation.id}: the document has exactly the statuses of the operation`, async (t) => {
     const ofContent = operation.success.content === undefined ? [] : [206, 304, 416]
     const ofQuery = operation.input.query === undefined ? [] : [400]
     const ofCondition = operation.success.isConditional === true ? [304] : []
@@ -82,7 +82,7 @@ for (const operation of OPERATIONS) {
     t.same(Object.keys(answer.responses).sort(), [...new Set(statuses)].sort())
   })
 
-  t.test(`${operation.id}: the document has its shapes`, async (t) => {
+  t.test(`${operation.id}: the document has the shapes of the operation`, async (t) => {
     const json = operation.area === 'scim' ? 'application/scim+json' : 'application/json'
     const type = operation.success.isRelayed === true ? '*/*' : (operation.success.content ?? json)
     const success = answer.responses[String(operation.success.status)]?.content?.[type]?.schema
@@ -103,7 +103,7 @@ for (const operation of OPERATIONS) {
     )
   })
 
-  t.test(`${operation.id}: the document has its parameters`, async (t) => {
+  t.test(`${operation.id}: the document has the parameters of the operation`, async (t) => {
     const named = (place: string): readonly string[] =>
       (answer.parameters ?? [])
         .filter((one) => one.in === place)

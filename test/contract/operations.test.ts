@@ -57,7 +57,7 @@ for (const operation of OPERATIONS) {
     )
   })
 
-  t.test(`a test shows every status of ${operation.id} that has a cause`, async (t) => {
+  t.test(`tests show every status of ${operation.id} that has a cause`, async (t) => {
     const covered = shown.get(operation.id) ?? NOTHING
     const wanted = [row.success, ...operation.statuses].filter(
       (status) => !(status in row.uncaused) && !sharedStatuses(operation).includes(status),
@@ -107,7 +107,7 @@ t.test('ids and method-path pairs are unique', async (t) => {
   )
 })
 
-t.test('an operation is rate-limited exactly when its row lists 429', async (t) => {
+t.test('an operation is rate-limited if and only if its row lists 429', async (t) => {
   const limited = OPERATIONS.filter(isRateLimited).map((operation) => operation.id)
   const listed = Object.entries(CONTRACT_ROWS)
     .filter(([, { statuses }]) => statuses.includes(429))
@@ -158,7 +158,7 @@ const NEEDING_SCOPES = {
   'vault:use': ['egress.forward'],
 }
 
-t.test('an operation needs the scopes of its subject', async (t) => {
+t.test('operations require exactly the scopes that the table gives them', async (t) => {
   const needing: Record<string, string[]> = {}
   for (const { id, access } of OPERATIONS) {
     const scopes = (access.keyScopes ?? []).join(' ')

@@ -43,7 +43,7 @@ t.test('the pages of limits and fields match the source (node tools/generated-pa
 })
 
 t.test(
-  'every limit in the files of limits has a comment that names its source or says Decision',
+  'every limit in the files of limits has a comment that names its source, or says Decision',
   async (t) => {
     const files = readSources('src/schemas').filter(({ path }) => /(?:^|[-/])limits\.ts$/.test(path))
     const all = files.flatMap(({ text }) =>
@@ -67,7 +67,7 @@ t.test("no two limits of Sluice's own have the same name", async (t) => {
   )
 })
 
-t.test('only numbers are limits, whatever other constants a file has', async (t) => {
+t.test('only numbers count as limits, whatever other constants a file has', async (t) => {
   const text =
     "/** Why. Decision. */\nconst A_MAX = 64 * KIB\nconst EMPTY = new Uint8Array(0)\nconst BUSY = fail('busy')\nconst B = 1 / 4\n"
   t.same(
@@ -76,7 +76,7 @@ t.test('only numbers are limits, whatever other constants a file has', async (t)
   )
 })
 
-t.test('a decision is found with each constant that its comment covers', async (t) => {
+t.test('a decision is found with every constant that its comment covers', async (t) => {
   const text =
     '/** Why it is so. Decision. */\nexport const A_MAX = 1\nconst B_MS = 2\n\n/** Design §1. */\nconst C = 3\n'
   t.same(ownLimits([sourceFile('a.ts', text)]), [
@@ -106,7 +106,7 @@ const INSIDE = [
   .map((path) => ({ path, text: readFileSync(`${ROOT}${path}`, 'utf8') }))
   .filter(({ text }) => !text.startsWith('<!-- Generated'))
 
-t.test('each file that a page for developers names is there, as it stands or below src/server', async (t) => {
+t.test('each file that a page for developers names exists, at that path or below src/server', async (t) => {
   const missing = INSIDE.flatMap(({ path, text }) =>
     [...text.matchAll(/(?<![\w./<>-])(?:[\w-]+\/)+[\w.-]+\.(?:ts|tsx|mjs)\b/g)]
       .filter(([name]) => !['', 'src/', 'src/server/'].some((root) => existsSync(`${ROOT}${root}${name}`)))
@@ -115,7 +115,7 @@ t.test('each file that a page for developers names is there, as it stands or bel
   t.same(missing, [])
 })
 
-t.test('each folder of the code that a page for developers names is there', async (t) => {
+t.test('each folder of the code that a page for developers names exists', async (t) => {
   const isThere = (name: string): boolean =>
     ['', 'src/', 'src/server/'].some(
       (root) => existsSync(`${ROOT}${root}${name}`) || existsSync(`${ROOT}${root}${name}.ts`),
@@ -158,7 +158,7 @@ t.test('pages for developers name words that the file has: `a.ts` (`word`), `wor
   )
 })
 
-t.test('a page has at most 400 lines, and prose of 110 columns', async (t) => {
+t.test('a page has at most 400 lines, and its prose at most 110 columns', async (t) => {
   const pages = [...INSIDE, ...USER_PAGES.map(({ path, text }) => ({ path, text: withoutBlocks(text) }))]
   const made = Object.entries(generatedPages(readSources('src'))).map(([path, text]) => ({ path, text }))
   t.same(
@@ -173,7 +173,7 @@ t.test('a page has at most 400 lines, and prose of 110 columns', async (t) => {
   t.same(wide, [])
 })
 
-t.test('a page for users begins with its purpose, has a block, and uses plain words', async (t) => {
+t.test('a page for users begins with its purpose, has a code block, and uses plain words', async (t) => {
   const pages = USER_PAGES.filter(({ path }) => path !== 'README.md')
   t.same(
     pages
@@ -190,7 +190,7 @@ t.test('a page for users begins with its purpose, has a block, and uses plain wo
   t.same(found, [])
 })
 
-t.test('the drawn states of jobs, deliveries and files are those of the code', async (t) => {
+t.test('the diagrams of jobs, deliveries and files show the states of the code', async (t) => {
   const page = INSIDE.find(({ path }) => path === 'docs/inside/request.md')?.text ?? ''
   const drawnIn = (title: string): string => page.slice(page.indexOf(`\n## ${title}`)).split('\n```')[1] ?? ''
   const fileStates =
@@ -236,7 +236,7 @@ function hrefsOf(page = ''): readonly string[] {
   return [...page.matchAll(/<a href="([^"]*)">[a-z]+<\/a>/g)].map(([, href = '']) => href)
 }
 
-t.test('a dead link and HTML, which no guide can show, end the build', async (t) => {
+t.test('a dead link, or HTML, which guides cannot show, fails the build', async (t) => {
   const links =
     '[c](#c--de), [log](../CHANGELOG.md), [start](../README.md#begin), [reference](http://127.0.0.1:8080/docs)'
   const page = (await guidesWith(`${links} <!-- unseen -->`)).get('b') ?? ''
@@ -250,7 +250,7 @@ t.test('a dead link and HTML, which no guide can show, end the build', async (t)
   await t.rejects(guidesWith('a', ' · [Deep](docs/deep.md)'), /called deep/)
 })
 
-t.test('the first guide is the README, with its contents as a list', async (t) => {
+t.test('the README is the first guide, with its contents as a list', async (t) => {
   const page = (await guidesWith('a')).get('index') ?? ''
   t.same(hrefsOf(page), ['/docs/guides/b#c--de'])
   t.match(
@@ -260,7 +260,7 @@ t.test('the first guide is the README, with its contents as a list', async (t) =
 })
 
 t.test(
-  'a file in the contents is a guide with working links; another one is shown as its path',
+  'a file in the contents is a guide with working links; any other file is shown as its path',
   async (t) => {
     const pages = await guidesWith('[deep](in/deep.md#two), [inside](../CONTRIBUTING.md)')
     t.same(hrefsOf(pages.get('b')), ['/docs/guides/deep#two'])

@@ -44,11 +44,11 @@ t.test('finds an error status as a number, as a text and next to the word status
   t.same(statusNumbers(plant('const delayMs = 500')), [])
 })
 
-t.test('no type hole: any, non-null, silenced compiler', async (t) => {
+t.test('no source has a type hole: any, a non-null assertion or a silenced compiler error', async (t) => {
   t.same(typeHoles(all), [])
 })
 
-t.test('each type hole is found, and a negation is not', async (t) => {
+t.test('finds each type hole, and does not report a negation', async (t) => {
   t.equal(typeHoles(plant('let a: any')).length, 1)
   t.equal(typeHoles(plant('const b = c as any')).length, 1)
   t.equal(typeHoles(plant('let d: Array<any>')).length, 1)
@@ -60,24 +60,24 @@ t.test('each type hole is found, and a negation is not', async (t) => {
   t.same(typeHoles(plant('return !h && !(i !== j)\nconst k = !l\napp.any(path, m)')), [])
 })
 
-t.test('nothing is left unfinished', async (t) => {
+t.test('nothing is marked as unfinished', async (t) => {
   t.same(unfinished(all), [])
 })
 
-t.test('an unfinished place is found', async (t) => {
+t.test('finds a mark of unfinished work', async (t) => {
   t.equal(unfinished(plant(['//', 'TO' + 'DO later'].join(' '))).length, 1)
 })
 
-t.test('comments name their subject', async (t) => {
+t.test('comments state their subject', async (t) => {
   t.same(unclearComments(src), [])
 })
 
-t.test('identifiers name what happens, not who speaks', async (t) => {
+t.test('identifiers name actions, not speech', async (t) => {
   t.same(spokenNames(all), [])
   t.equal(spokenNames(plant('const toldBy = isHeard')).length, 2)
 })
 
-t.test('a comment that needs two readings is found by its opening or its pronoun', async (t) => {
+t.test('finds an unclear comment by its first words or its pronoun', async (t) => {
   const offenders = [
     'What is no count was not written by us.',
     'Bytes of a body. Of a request that stalls, none.',
@@ -93,12 +93,12 @@ t.test('a comment that needs two readings is found by its opening or its pronoun
   t.same(unclearComments(plant(plain)), [])
 })
 
-t.test('files, functions and lines keep to their length', async (t) => {
+t.test('files, functions and lines are at most as long as allowed', async (t) => {
   t.same(tooLong(all), [])
   t.same(tooWide(all), [])
 })
 
-t.test('a long function is found in each of its forms', async (t) => {
+t.test('finds a long function, whichever form it has', async (t) => {
   const body = `${'\n'.repeat(FUNCTION_LINES_MAX)}}`
   const heads = [
     'function a() {',
@@ -132,12 +132,12 @@ t.test('a wide line is found, and columns are counted in characters', async (t) 
   t.same(tooWide(plant(text(LINE_COLUMNS_MAX))), [])
 })
 
-t.test('time is not an input of a test', async (t) => {
+t.test('tests do not depend on real time', async (t) => {
   t.same(pauses(all), [])
   t.same(needless(all), [], 'what may let time pass does')
 })
 
-t.test('finds every way to let time pass, and spares the pause of a stream', async (t) => {
+t.test('finds every way to wait for real time, and accepts a pause in a stream', async (t) => {
   const found = (text: string) => pauses(plant(text, 'test/server/planted.test.ts')).length
   t.equal(found(`await new Promise((resolve) => ${'setTimeout'}(resolve, 5))`), 1)
   t.equal(found(`import { ${'setTimeout'} as rest } from 'node:timers/promises'`), 1)
@@ -155,11 +155,11 @@ t.test('a test leaves no folder in the temporary directory', async (t) => {
   t.same(unownedFolders(plant(made)), [])
 })
 
-t.test('no dumping ground', async (t) => {
+t.test('no folder or file is a dumping ground', async (t) => {
   t.same(dumpingGrounds(all), [])
 })
 
-t.test('a dumping ground is found, folder or file', async (t) => {
+t.test('finds a dumping ground, whether folder or file', async (t) => {
   t.equal(dumpingGrounds(plant('', 'src/server/utils/a.ts')).length, 1)
   t.equal(dumpingGrounds(plant('', 'test/support/helpers.ts')).length, 1)
 })
@@ -195,7 +195,7 @@ const PAGES_OF_BOUNDED_BYTES: ReadonlySet<string> = new Set(
   ].map((name) => `src/server/operations/${name}.ts`),
 )
 
-t.test('every list ends its pages by bytes', async (t) => {
+t.test('every list limits the bytes of a page', async (t) => {
   const lists = src.filter(({ path }) => /operations\/.*\/(?:list|search)-[\w-]+\.ts$/.test(path))
   const others = lists.filter(({ text }) => !/\b(?:cutPage|offsetPage|userList|groupList)\(/.test(text))
   t.ok(lists.length > 20)

@@ -85,19 +85,19 @@ for (const operation of ONE_OF_EACH_KIND) {
   })
 
   if (takesScim) {
-    t.test(`${operation.id}: no other kind of key is let in`, async (t) => {
+    t.test(`${operation.id}: every other kind of key is refused`, async (t) => {
       for (const key of [KEY, MANAGEMENT_KEY, INTERN_KEY])
         t.match(await ask(crashed, operation, key), { status: 403, type: 'wrong_key_kind' })
     })
   }
 
-  t.test(`${operation.id} 500: a bug, without its words`, async (t) => {
+  t.test(`${operation.id} 500: a bug, without its message`, async (t) => {
     t.match(await ask(crashed, operation, keyFor(operation)), { status: 500, type: 'internal' })
     t.notMatch((await ask(crashed, operation, keyFor(operation))).text, BUG)
   })
 
   t.test(
-    `${operation.id}: a key over its limit is ${operation.statuses.includes(429) ? 'refused' : 'let in'}`,
+    `${operation.id}: a key over its rate limit is ${operation.statuses.includes(429) ? 'refused' : 'let in'}`,
     async (t) => {
       const key = takesScim
         ? SCIM_KEY
@@ -115,7 +115,7 @@ for (const operation of ONE_OF_EACH_KIND) {
   }
 
   if (operation.input.body !== undefined) {
-    t.test(`${operation.id} ${listed(413, 400)}: a body that says it is too large`, async (t) => {
+    t.test(`${operation.id} ${listed(413, 400)}: a body that is too large`, async (t) => {
       const body = ' '.repeat(BODIES[operation.input.body ?? 'embeddings'].bytesMax + 1)
       t.match(await ask(crashed, operation, keyFor(operation), { body }), {
         status: listed(413, 400),
@@ -128,7 +128,7 @@ for (const operation of ONE_OF_EACH_KIND) {
       t.match(answer, { status: listed(415, 400), type: 'content_type_unsupported' })
     })
 
-    t.test(`${operation.id} ${listed(408, 400)}: a body that does not come`, async (t) => {
+    t.test(`${operation.id} ${listed(408, 400)}: a body that does not arrive in time`, async (t) => {
       const client = rawClient(hurriedPort)
       t.teardown(() => client.destroy())
       const authorization = `Bearer ${keyFor(operation)}`
@@ -156,13 +156,13 @@ for (const operation of ONE_OF_EACH_KIND) {
     })
   }
   if (refusesRegional === true) {
-    t.test(`${operation.id}: regional hostnames refuse it`, async (t) => {
+    t.test(`${operation.id}: refused on regional hostnames`, async (t) => {
       const { url } = await openFront(t, [operation], { regionalHosts: ['127.0.0.1'] })
       t.match(await ask(url, operation, keyFor(operation)), { status: 403, type: 'regional_refused' })
     })
   }
   if (writesVault === true) {
-    t.test(`${operation.id}: a workspace whose vault writes are disabled is refused for now`, async (t) => {
+    t.test(`${operation.id}: refused while vault writes are disabled for the workspace`, async (t) => {
       const { url } = await openFront(t, [crashing(operation)], {
         access: accessTo(keyRecords({ mayWriteVault: false })),
       })

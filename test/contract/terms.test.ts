@@ -4,7 +4,7 @@ import { unexplainedTerms } from './term-rules.ts'
 
 const found = (text: string): readonly string[] => unexplainedTerms({ path: 'docs/use/x.md', text })
 
-t.test('a page for users links to the glossary where it first uses a term of it', async (t) => {
+t.test('a page for users links to the glossary where it first uses a term of the glossary', async (t) => {
   t.same(
     USER_PAGES.flatMap((page) => unexplainedTerms(page)),
     [],
@@ -22,7 +22,7 @@ t.test('finds a term before its link, and a link to another entry', async (t) =>
   t.same(found('See [another form](presets.md#a-form).'), ['docs/use/x.md:1 form'])
 })
 
-t.test('accepts linked terms, code, headings, targets of links and other senses', async (t) => {
+t.test('accepts linked terms, code, headings, link targets and other meanings of a word', async (t) => {
   t.same(found('[Fronts](../use/glossary.md#node-front-runner) serve; a front has a share.'), [])
   t.same(found('[interns\nof it](interns.md), [a form](glossary.md#form) and a form'), [])
   t.same(found('## The form\n\n`forms`\n\n```sh\nfronts\n```\n\n[x](y.md#front)'), [])

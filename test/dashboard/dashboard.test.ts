@@ -55,7 +55,7 @@ t.test('keeps the key nowhere, and half of its session out of the reach of scrip
   t.same(others, [])
 })
 
-t.test('a session survives a reload, on the same page, until the sign-out', { skip }, async (t) => {
+t.test('a session survives a reload, and stays on the same page, until the sign-out', { skip }, async (t) => {
   const { page } = opened()
   await page.evaluate("location.hash = '#/audit'")
   await page.locator('h1:focus', { hasText: 'Audit' }).waitFor()
@@ -86,12 +86,12 @@ t.test('explains why it refuses a key', { skip }, async (t) => {
   t.equal(await page.getByRole('navigation').count(), 0)
 })
 
-t.test('opens for a management key', { skip }, async (t) => {
+t.test('opens when a management key signs in', { skip }, async (t) => {
   await opened().signIn()
   t.match(opened().page.url(), '/dashboard/')
 })
 
-t.test('lets another key in, in another window', { skip }, async (t) => {
+t.test('accepts another key in a second window', { skip }, async (t) => {
   const dashboard = opened()
   const { managementKey } = dashboard
   const made = await dashboard.call('keys', managementKey, { body: { name: 'short', kind: 'management' } })
@@ -123,7 +123,7 @@ t.test('shows figures that move under load, the operation that is called among t
   t.equal(await page.locator('.uplot canvas').count(), 5)
 })
 
-t.test('the figures of the tiles stand at one height', { skip }, async (t) => {
+t.test('the figures of the tiles are at the same height', { skip }, async (t) => {
   const { page } = opened()
   const tops = await page.evaluate<readonly number[]>(
     `[...new Set([...document.querySelectorAll('main .tile dd')].map((dd) => Math.round(dd.getBoundingClientRect().top)))]`,
@@ -191,7 +191,7 @@ t.test('counts refused calls with their cause, and links to the remedy', { skip 
   await page.locator('h1:focus', { hasText: 'Keys' }).waitFor()
 })
 
-t.test('says that an address leads to no page', { skip }, async (t) => {
+t.test('says that an address is not a page', { skip }, async (t) => {
   const dashboard = opened()
   const { page } = dashboard
   await page.evaluate("location.hash = '#/nowhere?x=1'")
@@ -212,7 +212,7 @@ t.test('a plot shows the time and values under the pointer', { skip }, async (t)
 })
 
 t.test(
-  'shows the age of its figures while the node is stopped, and continues with it',
+  'shows the age of its figures while the node is stopped, and updates them when it continues',
   { skip },
   async (t) => {
     const dashboard = opened()
@@ -242,7 +242,7 @@ t.test('calls no other host and logs no error', { skip }, async (t) => {
   t.same(seen.errors, [])
 })
 
-t.test('has ended the session of a key that was deleted meanwhile', { skip }, async (t) => {
+t.test('ends the session of a key that was deleted in another window', { skip }, async (t) => {
   const page = present(other)
   await page.getByRole('alert').getByText('You were signed out.').waitFor()
   t.equal(await page.getByText('Event-loop delay').count(), 0)

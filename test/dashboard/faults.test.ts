@@ -46,7 +46,7 @@ for (const { customer, error, cause, remedy, page: mended } of FAULTS)
     },
   )
 
-t.test('a search at one click leaves nothing of the search before it', { skip }, async (t) => {
+t.test('a search that one click starts removes all filters of the search before it', { skip }, async (t) => {
   const { page, visit, seen } = opened()
   await visit('Requests')
   await page.getByLabel('Model').fill('test/priced')

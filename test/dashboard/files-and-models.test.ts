@@ -11,7 +11,7 @@ const skip = skipWithoutBrowser
 const records = skip === false ? await openRecords(t) : null
 const parts = (): RecordParts => partsOf(present(records))
 
-t.test('Files shows the storage of a workspace, its quota, and the last sweep', { skip }, async (t) => {
+t.test('Files shows the storage of a workspace, its quota and the last sweep', { skip }, async (t) => {
   const { dashboard } = present(records)
   const { page } = parts()
   await dashboard.visit('Files')
@@ -86,7 +86,7 @@ t.test('Models can be searched, and shows the endpoints of a model', { skip }, a
     .waitFor()
 })
 
-t.test('a space after a word stays in a field that searches while it is typed into', { skip }, async (t) => {
+t.test('a space after a word remains in a search field while the user types', { skip }, async (t) => {
   const { page } = parts()
   const field = page.getByLabel('Search')
   await field.fill('clip ')

@@ -26,7 +26,7 @@ const PROVIDER_KEY = 'sk-of-the-provider-0123456789'
 t.setTimeout(300_000)
 
 t.test(
-  'a fresh node opens the page Start, which knows the first key and has the other steps open',
+  'a fresh node opens the page Start, with the first key done and the other steps to do',
   { skip },
   async (t) => {
     const { page, url, managementKey } = opened()
@@ -41,7 +41,7 @@ t.test(
   },
 )
 
-t.test('a provider without a key says where the key goes', { skip }, async (t) => {
+t.test('a provider without a key says where to put the key', { skip }, async (t) => {
   const { page } = opened()
   await tabTo(page, /^SELECT.*Provider$/)
   await page.keyboard.type('OpenAI')
@@ -51,7 +51,7 @@ t.test('a provider without a key says where the key goes', { skip }, async (t) =
   t.match(await page.getByLabel(/^Sample call to openai\//).inputValue(), /"model":"openai\//)
 })
 
-t.test('a key for a provider is stored in the vault, and stays nowhere in the page', { skip }, async (t) => {
+t.test('a key for a provider is stored in the vault, and nowhere in the page', { skip }, async (t) => {
   const { page, call, managementKey } = opened()
   await tabTo(page, /^INPUT.*OpenAI key/)
   await page.keyboard.type(PROVIDER_KEY)
@@ -82,7 +82,7 @@ for (const [language, skipped] of [
   ['TypeScript', skip],
   ['Python', skip === false && !hasPython ? 'no python3 on the PATH' : skip],
 ] as const) {
-  t.test(`the call in ${language} works as it is pasted`, { skip: skipped }, async (t) => {
+  t.test(`the call in ${language} works as pasted`, { skip: skipped }, async (t) => {
     const { page } = opened()
     await page.getByLabel('Language').focus()
     await page.keyboard.type(language)
@@ -91,7 +91,7 @@ for (const [language, skipped] of [
   })
 }
 
-t.test('a node that was called opens Now, and its empty pages lead back to Start', { skip }, async (t) => {
+t.test('a node that was called opens Now, and its empty pages link to Start', { skip }, async (t) => {
   const { page, url } = opened()
   const called = async (): Promise<boolean> => {
     await page.goto('about:blank')

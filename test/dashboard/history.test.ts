@@ -22,7 +22,7 @@ const dashboard = skip === false ? await openDashboard(t) : null
 const opened = (): Dashboard => present(dashboard)
 const chart = () => opened().page.getByRole('application')
 
-t.test('Now opens with its past: calls before the page was opened', { skip }, async (t) => {
+t.test('the page Now shows calls from before it was opened', { skip }, async (t) => {
   const dashboard = opened()
   const { page, inferenceKey } = dashboard
   for (let nth = 0; nth < CALLS; nth++)
@@ -52,7 +52,7 @@ for (const [by, name] of [
       .waitFor()
   })
 
-t.test('p50, p90 and p99 are lines, and one can be taken away', { skip }, async (t) => {
+t.test('p50, p90 and p99 are lines, and each can be hidden', { skip }, async (t) => {
   const { page } = opened()
   await page.getByLabel('Lines', { exact: true }).selectOption('all')
   await page.getByLabel('Figure').selectOption('latency')
@@ -63,7 +63,7 @@ t.test('p50, p90 and p99 are lines, and one can be taken away', { skip }, async 
   t.equal(await lines.getByRole('button', { pressed: true }).count(), 3)
 })
 
-t.test('a range is chosen by keys alone, and all is shown again', { skip }, async (t) => {
+t.test('a range can be selected and reset by the keyboard alone', { skip }, async (t) => {
   const { page } = opened()
   await chart().focus()
   await page.keyboard.press('End')
@@ -80,7 +80,7 @@ t.test('a range is chosen by keys alone, and all is shown again', { skip }, asyn
   await page.waitForURL((url) => !url.hash.includes('from='))
 })
 
-t.test('a range is chosen by drag', { skip }, async (t) => {
+t.test('a range can be selected by dragging', { skip }, async (t) => {
   const { page } = opened()
   await chart().locator('.lines path').first().waitFor({ state: 'attached' })
   const box = present(await chart().boundingBox())
@@ -94,7 +94,7 @@ t.test('a range is chosen by drag', { skip }, async (t) => {
   t.equal(await page.getByLabel('Range').inputValue(), 'quarter')
 })
 
-t.test('shows the same as a table, with its events', { skip }, async (t) => {
+t.test('shows the same figures as a table, with its events', { skip }, async (t) => {
   const { page } = opened()
   await page.getByText('As a table').click()
   const table = page.getByRole('table', { name: /^Latency, the newest 120 points/ })

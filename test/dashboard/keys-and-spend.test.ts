@@ -21,7 +21,7 @@ const opened = (): Dashboard => present(dashboard)
 const UNPAID = 'models/count'
 const embeddings = { body: { model: PRICED_MODEL, input: 'seven' } }
 
-t.test('says that a list cannot be had, and has it when it is asked again', { skip }, async (t) => {
+t.test('says that a list cannot be loaded, and loads it when the user tries again', { skip }, async (t) => {
   const dashboard = opened()
   const { page } = dashboard
   await page.route('**/api/v1/keys*', (route) => route.abort())
@@ -117,7 +117,7 @@ t.test('disables a key and enables it, and rotates it', { skip }, async (t) => {
 })
 
 t.test(
-  'selected keys are disabled together, and the table says when keys were last used',
+  'selected keys are disabled together, and the table shows when keys were last used',
   { skip },
   async () => {
     const dashboard = opened()
@@ -209,7 +209,7 @@ t.test('shows the spend by model, key and workspace, and adds credit', { skip },
   await page.getByText('Credit is unlimited').waitFor({ state: 'detached' })
 })
 
-t.test('books credit once, though the answer to the first press was lost', { skip }, async (t) => {
+t.test('adds credit once, even if the answer to the first press was lost', { skip }, async (t) => {
   const dashboard = opened()
   const { page, managementKey } = dashboard
   const credit = async (): Promise<number> =>
@@ -233,7 +233,7 @@ t.test('books credit once, though the answer to the first press was lost', { ski
   t.equal((await credit()) - before, 7)
 })
 
-t.test('is not ended by a late refusal of the session before', { skip }, async () => {
+t.test('a late refusal of an earlier session does not end the current session', { skip }, async () => {
   const { page, managementKey } = opened()
   let refuse = (): void => undefined
   const held = new Promise<void>((resolve) => (refuse = resolve))
@@ -268,7 +268,7 @@ t.test('is not ended by a late refusal of the session before', { skip }, async (
   )
 })
 
-t.test('the keyboard operates it, and the address keeps its state', { skip }, async (t) => {
+t.test('works by the keyboard alone, and keeps its state in the address', { skip }, async (t) => {
   const { page } = opened()
   await page.keyboard.press('Escape')
   await page.locator('h1').focus()

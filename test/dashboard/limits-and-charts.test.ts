@@ -51,7 +51,7 @@ const burned = (more: Partial<Burned>): Burned => ({
   ...more,
 })
 
-t.test('windows are those of limits: days of UTC, weeks from Monday, months', async (t) => {
+t.test('periods of limits are days in UTC, weeks from Monday, and months', async (t) => {
   const iso = (interval: string, at: string): readonly (string | null)[] => {
     const { startMs, endMs } = windowOf(interval, ms(at))
     return [startMs, endMs].map((one) => (one === null ? null : new Date(one).toISOString().slice(0, 10)))
@@ -64,7 +64,7 @@ t.test('windows are those of limits: days of UTC, weeks from Monday, months', as
   t.same(iso('lifetime', '2027-03-17T12:00:00Z'), ['2027-02-15', null])
 })
 
-t.test('a forecast without spend, of a limit of zero, and of an overdrawn one', async (t) => {
+t.test('makes a forecast without spend, for a limit of zero, and for an overdrawn limit', async (t) => {
   t.same(forecastOf(burned({}), NOW), { usdADay: 0, atEnd: 0, usedUpMs: null })
   for (const more of [{ limit: 0 }, { limit: 5, spent: 7, days: upTo(7) }, { limit: 5, spent: 5 }]) {
     t.equal(forecastOf(burned(more), NOW).usedUpMs, NOW)
@@ -86,7 +86,7 @@ t.test('a forecast extends the mean rate of seven days, from the first of them w
   t.equal(half.usedUpMs, null)
 })
 
-t.test('a call a minute after midnight does not set the rate of a day', async (t) => {
+t.test('a call a minute after midnight does not determine the rate of that day', async (t) => {
   const nowMs = Math.floor(NOW / DAY_MS) * DAY_MS + 60_000
   const { usdADay } = forecastOf(burned({ days: upTo(0.01) }), nowMs)
   t.equal(cents(usdADay), 24, 'as if it had taken an hour')
@@ -107,7 +107,7 @@ t.test('a limit used up within its window says when, another one says the spend 
     t.equal(forecastText({ ...credit, limit }, NOW), 'more than ten years left at $2.40/day')
 })
 
-t.test('a burn-down begins with the window and ends with the rest left now', async (t) => {
+t.test('a burn-down begins with the period and ends with the amount that is left now', async (t) => {
   const left = leftOver(burned({ limit: 10, spent: 6, interval: 'weekly', days: upTo(50, 1, 3, 2) }), NOW)
   t.same(
     left.map(([at, usd]) => [new Date(at).toISOString().slice(5, 13), usd]),
@@ -135,7 +135,7 @@ interface ChartScale {
 const { scaleOf, stackOf, barsOf } = await moduleOf<ChartScale>('charts/time-chart.js')
 const FRAME = { width: 342, height: 132, left: 30, bottom: 24, hasBars: true }
 
-t.test('lines stand on top of each other, and a missing value counts as zero', async (t) => {
+t.test('stacks lines on top of each other, and counts a missing value as zero', async (t) => {
   t.same(stackOf([]), [])
   t.same(
     stackOf([
@@ -149,7 +149,7 @@ t.test('lines stand on top of each other, and a missing value counts as zero', a
   )
 })
 
-t.test('bars have their places within the drawing, and none is drawn for nothing', async (t) => {
+t.test('bars are inside the drawing, and a value of zero has no bar', async (t) => {
   for (const points of [1, 3]) {
     const { half, x, pointAt } = scaleOf(FRAME, points, 10)
     t.equal(x(0) - half, 30)
@@ -171,7 +171,7 @@ const { barsOf: barsOfGroups } = await moduleOf<{
   ): readonly { name: string; values: readonly number[] }[]
 }>('pages/subjects/spent.js')
 
-t.test('the dearest five have bars, and all others one', async (t) => {
+t.test('the five groups with the highest cost have their own bars, and all others share one', async (t) => {
   const groups = Array.from({ length: 7 }, (_, nth) => ({
     name: `n${nth}`,
     daily: [{ usage: 7 - nth }, { usage: 0 }],
@@ -199,7 +199,7 @@ const { failuresOf } = await moduleOf<{
 }>('pages/subjects/calls.js')
 
 t.test(
-  'failed calls are counted by error, status and limit, each with the calls it stands for',
+  'failed calls are counted by error, status and limit, each weighted by the calls that it represents',
   async (t) => {
     const row = (error_type: string | null, weight = 1, limit: string | null = null): Failed => ({
       error_type,

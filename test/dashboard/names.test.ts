@@ -36,7 +36,7 @@ const { sampleOf } = await moduleOf<{ sampleOf(language: string, trial: object):
   'pages/start-samples.js',
 )
 
-t.test('suggestions that begin with the text come first, others contain it', async (t) => {
+t.test('suggestions that begin with the text come first, then those that contain it', async (t) => {
   const choices = ['my shop', 'shop', 'other'].map((text) => ({ value: text, text }))
   t.same(
     matching(choices, 'SHOP').map(({ text }) => text),
@@ -45,7 +45,7 @@ t.test('suggestions that begin with the text come first, others contain it', asy
   t.equal(matching(Array(50).fill(choices[0]), '').length, 12)
 })
 
-t.test('the last letters of keys distinguish those of one name', async (t) => {
+t.test('keys with the same name are distinguished by their last letters', async (t) => {
   const names = namesOf([
     { hash: 'a', name: 'shop', label: 'sk-sluice-v1-abc...7Qa' },
     { hash: 'b', name: 'shop', label: 'sk-sluice-v1-def...kLm' },
@@ -64,19 +64,19 @@ t.test('an event says whether its object was created, changed or deleted, and it
   t.equal(nameIn(null), null)
 })
 
-t.test('a text in the field of the key is the beginning of a hash, or of a name', async (t) => {
+t.test('the text in the key field is the beginning of a hash, or of a name', async (t) => {
   t.same(keySearch('abcdef'), { key: 'abcdef', key_name: null })
   t.same(keySearch('facade shop'), { key: null, key_name: 'facade shop' })
   t.same(keySearch(''), { key: null, key_name: '' })
 })
 
-t.test('findings are sentences, and are counted', async (t) => {
+t.test('findings are written as sentences and counted', async (t) => {
   t.equal(sentence('the front with pid 3 does not answer'), 'The front with pid 3 does not answer.')
   t.equal(sentence('`sluice doctor` shows why.'), '`sluice doctor` shows why.')
   t.same([countText(1), countText(8)], ['1 finding', '8 findings'])
 })
 
-t.test('a key was last used at the end of its newest call, else on its last day with spend', async (t) => {
+t.test('a key was last used at the end of its newest call, or else on its last day with spend', async (t) => {
   const calls = [
     { key: 'a', ended_at: '2026-03-18T12:00:02.000Z' },
     { key: 'a', ended_at: '2026-03-18T12:00:01.000Z' },
@@ -119,7 +119,7 @@ t.test('a used-up limit says how many calls it refused in the last hour', async 
   )
 })
 
-t.test('a sample names a key whose value it lacks, and escapes quotes for the shell', async (t) => {
+t.test('an example names a key whose value is unknown, and escapes quotes for the shell', async (t) => {
   const trial = { apiUrl: 'http://x', model: { id: 'a/b', kind: 'chat' } }
   t.match(sampleOf('curl', { ...trial, key: null, name: "sh'op" }), "SLUICE_KEY='value of the key shop'")
   t.match(sampleOf('curl', { ...trial, key: 'sk-1', name: 'shop' }), "SLUICE_KEY='sk-1'")

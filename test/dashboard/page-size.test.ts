@@ -26,7 +26,7 @@ t.test('the whole page is at most 95 KB, compressed', async (t) => {
   t.ok(bytes <= PAGE_BYTES_MAX, `${bytes} bytes`)
 })
 
-t.test('imports of the page are its own files, and all are preloaded', async (t) => {
+t.test('the page imports only its own files, and preloads all of them', async (t) => {
   const imports = files
     .filter((path) => path.endsWith('.js'))
     .flatMap((path) =>
@@ -47,7 +47,7 @@ t.test('imports of the page are its own files, and all are preloaded', async (t)
   )
 })
 
-t.test('nothing of the page needs a policy that allows scripts or styles in it', async (t) => {
+t.test('no part of the page needs a policy that allows inline scripts or styles', async (t) => {
   t.notMatch(textOf('index.html'), /<style|\sstyle=|<script(?![^>]*\ssrc=)|\son\w+=/)
 })
 

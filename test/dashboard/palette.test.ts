@@ -33,7 +33,7 @@ async function command(text: string): Promise<void> {
   await page.keyboard.type(text)
 }
 
-t.test('commands name nothing that is not there, and Escape gives the focus back', { skip }, async (t) => {
+t.test('commands show no match for unknown text, and Escape returns the focus', { skip }, async (t) => {
   const { page } = opened()
   const link = page.getByRole('link', { name: 'Requests', exact: true })
   await link.focus()
@@ -71,7 +71,7 @@ t.test('the arrow keys select, the field names the selection, and Enter opens it
   await at('Webhooks')
 })
 
-t.test('an action is done from wherever one is', { skip }, async (t) => {
+t.test('an action can be started from any page', { skip }, async (t) => {
   const { page } = opened()
   await command('create a key')
   await page.keyboard.press('Enter')
@@ -88,39 +88,35 @@ t.test('an action is done from wherever one is', { skip }, async (t) => {
   await page.locator('html[data-theme=auto]').waitFor()
 })
 
-t.test(
-  'keys, models, workspaces and providers are found by their names, and keys by their hash',
-  { skip },
-  async (t) => {
-    const { page, call, managementKey } = opened()
-    await command('from anyw')
-    await option(/from anywhere.*Key/).waitFor()
-    await page.keyboard.press('Escape')
-    await command(PRICED_MODEL)
-    await option(/Priced.*Model/).waitFor()
-    await page.keyboard.press('Enter')
-    await at(`Model ${PRICED_MODEL}`)
-    await command('default')
-    await option(/Default.*Workspace/).waitFor()
-    await page.keyboard.press('Escape')
-    const { body } = await call('keys', managementKey)
-    const { data } = JSON.parse(body) as { data: readonly { name: string; hash: string }[] }
-    const made = present(data.find(({ name }) => name === 'from anywhere'))
-    await command(made.hash)
-    await option(/from anywhere.*Key/).waitFor()
-    t.equal(await option().count(), 1)
-    await page.keyboard.press('Enter')
-    await at('Key from anywhere')
-    await command('openai')
-    await option(/OpenAI.*Provider/)
-      .first()
-      .waitFor()
-    await page.keyboard.press('Escape')
-  },
-)
+t.test('finds keys, models, workspaces and providers by name, and keys by hash', { skip }, async (t) => {
+  const { page, call, managementKey } = opened()
+  await command('from anyw')
+  await option(/from anywhere.*Key/).waitFor()
+  await page.keyboard.press('Escape')
+  await command(PRICED_MODEL)
+  await option(/Priced.*Model/).waitFor()
+  await page.keyboard.press('Enter')
+  await at(`Model ${PRICED_MODEL}`)
+  await command('default')
+  await option(/Default.*Workspace/).waitFor()
+  await page.keyboard.press('Escape')
+  const { body } = await call('keys', managementKey)
+  const { data } = JSON.parse(body) as { data: readonly { name: string; hash: string }[] }
+  const made = present(data.find(({ name }) => name === 'from anywhere'))
+  await command(made.hash)
+  await option(/from anywhere.*Key/).waitFor()
+  t.equal(await option().count(), 1)
+  await page.keyboard.press('Enter')
+  await at('Key from anywhere')
+  await command('openai')
+  await option(/OpenAI.*Provider/)
+    .first()
+    .waitFor()
+  await page.keyboard.press('Escape')
+})
 
 t.test(
-  'a pasted request id leads to its row, also when Enter comes before it is found',
+  'a pasted request id opens its row, even if Enter is pressed before the row is found',
   { skip },
   async (t) => {
     const { page, node, inferenceKey } = opened()
@@ -175,7 +171,7 @@ t.test('a slash leads to the search of a page, and is a letter in a field', { sk
   await page.keyboard.press('Escape')
 })
 
-t.test('rows of a list that no operation searches are found by their words', { skip }, async (t) => {
+t.test('finds rows by their words in a list that has no search operation', { skip }, async (t) => {
   const { page, visit } = opened()
   await visit('Keys')
   await page.getByLabel('Find in this list').fill('FROM anywhere')

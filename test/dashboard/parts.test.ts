@@ -27,7 +27,7 @@ interface PageApi {
   ): { get(path: readonly string[]): Promise<unknown> }
 }
 
-t.test('reports an answer cut off after its head like one that does not come', async (t) => {
+t.test('reports an answer that breaks off after its head like one that does not arrive', async (t) => {
   const server = createServer(
     (_, response) =>
       void response.writeHead(200, { 'content-length': 100 }).write('{"data":', () => response.destroy()),
@@ -69,14 +69,14 @@ t.test('figures of the dashboard are written as people read them', async (t) => 
   t.same([share(0.0123), share(0.5), figure(NaN)], ['1.23 %', '50 %', '–'])
 })
 
-t.test('instants are said from now, in the largest unit that fits', async (t) => {
+t.test('times are shown relative to now, in the largest unit that fits', async (t) => {
   const at = '2027-01-02T00:00:00Z'
   t.equal(relative(at, Date.parse('2027-01-02T03:30:00Z')), '3 hours ago')
   t.equal(relative(at, Date.parse('2027-01-01T00:00:00Z')), 'tomorrow')
   t.equal(relative(at, Date.parse('2027-01-01T23:59:18Z')), 'in 42 seconds')
 })
 
-t.test('does not call an overdrawn limit pending when no front holds a part of it', async (t) => {
+t.test('does not call an overdrawn limit pending when no front holds a part of its money', async (t) => {
   t.equal(forceOf({ effective: 'pending', spent_usd: 1.2, lent_usd: 0, limit_usd: 0.5 }), 'overdrawn')
   t.equal(forceOf({ effective: 'pending', spent_usd: 1.2, lent_usd: 0.1, limit_usd: 0.5 }), 'pending')
   t.equal(forceOf({ effective: 'pending', spent_usd: 0.2, lent_usd: 0, limit_usd: 0.5 }), 'pending')
@@ -116,7 +116,7 @@ interface ChartScale {
 const { scaleOf, pathOf, ticksOf } = await moduleOf<ChartScale>('charts/time-chart.js')
 const FRAME = { width: 312, height: 132, left: 0, bottom: 24 }
 
-t.test('a chart of nothing, and of one point, has a grid and places', async (t) => {
+t.test('a chart without points, or with one point, has a grid and positions', async (t) => {
   for (const points of [1, 2]) {
     const scale = scaleOf(FRAME, points, 0)
     t.same(scale.grid, [0, 1])
@@ -125,7 +125,7 @@ t.test('a chart of nothing, and of one point, has a grid and places', async (t) 
   t.equal(pathOf([], scaleOf(FRAME, 1, 0)), '')
 })
 
-t.test('the grid of a chart has round values above all that is drawn', async (t) => {
+t.test('the grid of a chart has round values that cover everything drawn', async (t) => {
   for (const most of [0.0037, 0.9, 7, 12, 98_765]) {
     const { grid, y } = scaleOf(FRAME, 10, most)
     t.ok((grid.at(-1) ?? 0) >= most && grid.length <= 7, `${most}: ${grid.join(' ')}`)
@@ -133,12 +133,12 @@ t.test('the grid of a chart has round values above all that is drawn', async (t)
   }
 })
 
-t.test('where nothing was measured a line has a gap, and a point alone is seen', async (t) => {
+t.test('a line has a gap where nothing was measured, and a single point is visible', async (t) => {
   const path = pathOf([1, 2, null, 3, null], { x: (point) => point, y: (value) => value })
   t.equal(path, 'M0.0 1.0L1.0 2.0M3.0 3.0m-2 0a2 2 0 1 0 4 0a2 2 0 1 0 -4 0')
 })
 
-t.test('times below a chart are round, and never more than have room', async (t) => {
+t.test('times below a chart are round, and only as many as fit', async (t) => {
   for (const [grainS, points] of [
     [1, 30],
     [10, 360],
@@ -164,7 +164,7 @@ interface PriceChanges {
 const { otherPrices, changedPrices } = await moduleOf<Prices>('parts/prices.js')
 const { priceChanges } = await moduleOf<PriceChanges>('parts/price-changes.js')
 
-t.test('conditions of prices are in words, each with its prices', async (t) => {
+t.test('conditions of prices are described in words, each with its prices', async (t) => {
   const overrides = [
     { min_prompt_tokens: 200_000, prompt: '0.000004', completion: '0.000015' },
     { utc_start: 2200, utc_end: 600, utc_days: ['saturday', 'sunday'], input_cache_read: '0.0000001' },

@@ -16,7 +16,7 @@ interface Steps {
 
 const { stepsOf, commandFor, REPEATABLE } = await moduleOf<Steps>('pages/calls/request-steps.js')
 
-t.test('the parts of a call follow each other, with attempts where they began', async (t) => {
+t.test('the parts of a call follow each other, with attempts at the times when they began', async (t) => {
   const parts = {
     auth_ms: 1,
     limits_ms: null,
@@ -49,7 +49,7 @@ t.test('the parts of a call follow each other, with attempts where they began', 
   t.same(stepsOf({ parts: nothing, failed_attempts: [], attempts: 0, provider: null, duration_ms: null }), [])
 })
 
-t.test('calls of models are repeated at the paths of their operations', async (t) => {
+t.test('calls to models can be repeated at the paths of their operations', async (t) => {
   for (const [id, path] of Object.entries(REPEATABLE)) {
     const operation = OPERATIONS.find((one) => one.id === id)
     t.same([operation?.method, operation?.path], ['post', path], id)
@@ -89,7 +89,7 @@ const rowAt = (second: number, id = `r${second}`): Ended => ({
 })
 const idsOf = (rows: readonly Ended[]): readonly string[] => rows.map(({ id }) => id)
 
-t.test('a look of a search that has found nothing, or nothing for long, reads seconds alone', async (t) => {
+t.test('a refresh of a search without recent results reads only the last seconds', async (t) => {
   for (const rows of [[], [{ id: 'old', ended_at: '2026-03-11T12:00:00.000Z' }]]) {
     const asked: string[] = []
     const find = async ({ from }: { from: string }) => {
@@ -102,7 +102,7 @@ t.test('a look of a search that has found nothing, or nothing for long, reads se
   }
 })
 
-t.test('a look begins no earlier than the search does', async (t) => {
+t.test('a refresh begins no earlier than the search', async (t) => {
   const from = '2026-03-18T12:00:07.000Z'
   await lookAgain(
     async (more) => {
@@ -114,7 +114,7 @@ t.test('a look begins no earlier than the search does', async (t) => {
   )
 })
 
-t.test('a look brings all new rows, even more than a page', async (t) => {
+t.test('a refresh adds all new rows, even more than a page', async (t) => {
   const pages = [[rowAt(9), rowAt(8)], [rowAt(7)], [rowAt(6), rowAt(5)]]
   const found = await lookAgain(
     async ({ cursor }) => {
@@ -129,7 +129,7 @@ t.test('a look brings all new rows, even more than a page', async (t) => {
 })
 
 t.test(
-  `a look rests REQUESTS_ROW_REST_MS (${REQUESTS_ROW_REST_MS}) for each row that it has read`,
+  `after a refresh, the next one waits REQUESTS_ROW_REST_MS (${REQUESTS_ROW_REST_MS}) for each row read`,
   async (t) => {
     const rows = [rowAt(9), rowAt(8), rowAt(7)]
     const pages = [rows, rows]
@@ -140,7 +140,7 @@ t.test(
   },
 )
 
-t.test('starts the list again when there are more new rows than a look reads', async (t) => {
+t.test('loads the list again when there are more new rows than a refresh reads', async (t) => {
   let reads = 0
   const find = async () => {
     reads++
@@ -151,7 +151,7 @@ t.test('starts the list again when there are more new rows than a look reads', a
   t.equal(found.cursor, 'behind 4')
 })
 
-t.test('calls that have come since get their places once, also those that are late', async (t) => {
+t.test('new calls are sorted into the list once each, including calls that arrive late', async (t) => {
   const rows = [rowAt(5), rowAt(3), rowAt(1)]
   const fresh = [rowAt(7), rowAt(5), rowAt(4, 'late'), rowAt(3)]
   t.same(idsOf(joined(fresh, rows)), ['r7', 'r5', 'late', 'r3', 'r1'])

@@ -87,7 +87,7 @@ t.test('a click in a row opens the details of the call, with links', { skip }, a
   await failed.waitFor({ state: 'detached' })
 })
 
-t.test('any number of rows is scrolled, and only those in sight are drawn', { skip }, async (t) => {
+t.test('the list scrolls with any number of rows, and draws only the visible ones', { skip }, async (t) => {
   const { page } = opened()
   const { store, organizationId } = await openTables(t, opened())
   const calls = Array.from({ length: OLD_CALLS }, (_, n) => ({
@@ -114,7 +114,7 @@ t.test('any number of rows is scrolled, and only those in sight are drawn', { sk
   await page.getByLabel('Key').fill('')
 })
 
-t.test('a search without results says so, and looks read new calls alone', { skip }, async (t) => {
+t.test('a search without results says so, and a refresh reads only new calls', { skip }, async (t) => {
   const { page, seen } = opened()
   await page.getByLabel('Model').fill('nobody/nothing')
   await page.getByText('No calls match.').waitFor()
@@ -127,7 +127,7 @@ t.test('a search without results says so, and looks read new calls alone', { ski
   t.same([seen.abroad, seen.errors], [[], []])
 })
 
-t.test('duration, tokens and cost stand within 1,280 pixels, and cards within 380', { skip }, async (t) => {
+t.test('duration, tokens and cost fit within 1,280 pixels, and cards within 380', { skip }, async (t) => {
   const { page } = opened()
   await page.evaluate("location.hash = '#/requests'")
   const row = page.locator('.log tbody tr[aria-rowindex]').first()
@@ -150,7 +150,7 @@ t.test('duration, tokens and cost stand within 1,280 pixels, and cards within 38
 })
 
 t.test(
-  'filters stand in the address, suggestions complete them, and one button clears them',
+  'filters are in the address, suggestions complete them, and one button clears them',
   { skip },
   async (t) => {
     const { page } = opened()
@@ -169,7 +169,7 @@ t.test(
   },
 )
 
-t.test('the calls of the filters are exported as a file', { skip }, async (t) => {
+t.test('the calls that match the filters are exported as a file', { skip }, async (t) => {
   const { page, seen } = opened()
   await page.getByRole('button', { name: 'Export', exact: true }).click()
   const dialog = page.getByRole('dialog', { name: 'Export calls' })

@@ -29,7 +29,7 @@ t.test('a second window of the browser is signed in by the first, and out with i
   await until('the browser has forgotten it', async () => (await page.context().cookies()).length === 0)
 })
 
-t.test('a signed-out window follows the next sign-in of another window', { skip }, async () => {
+t.test('a signed-out window signs in when another window does', { skip }, async () => {
   const { page, url } = opened()
   const second = await page.context().newPage()
   await second.goto(url)
@@ -40,7 +40,7 @@ t.test('a signed-out window follows the next sign-in of another window', { skip 
 })
 
 t.test(
-  'another service of the host gets no use of the session, though the browser sends it the cookie',
+  'another service on the host cannot use the session, even though the browser sends it the cookie',
   { skip },
   async (t) => {
     const { page, url } = opened()
@@ -79,7 +79,7 @@ t.test(
   },
 )
 
-t.test('a node that is not there for a moment does not end the session', { skip }, async () => {
+t.test('a node that is unreachable for a moment does not end the session', { skip }, async () => {
   const { page } = opened()
   await page.route('**/api/v1/admin/session', (route) => route.abort())
   await page.reload()
@@ -107,7 +107,7 @@ t.test('a sign-out that fails says so, and the next sign-in ends the session', {
   t.equal(await statusNow(), 401)
 })
 
-t.test('a session that has ended leads to the sign-in, which says so', { skip }, async () => {
+t.test('a session that has ended shows the sign-in page, which says so', { skip }, async () => {
   const { page } = opened()
   await page.context().clearCookies()
   await page.reload()

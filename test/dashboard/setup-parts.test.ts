@@ -25,7 +25,7 @@ const sides = (lines: readonly Line[]): readonly string[] =>
       .join('\n'),
   )
 
-t.test('lines of two texts are compared with as few changes as there can be', async (t) => {
+t.test('the comparison of two texts shows as few changed lines as possible', async (t) => {
   t.equal(shown(lineChanges('', '')), '')
   t.equal(shown(lineChanges('', 'a\nb')), '+a|+b')
   t.equal(shown(lineChanges('a\nb', '')), '-a|-b')
@@ -34,7 +34,7 @@ t.test('lines of two texts are compared with as few changes as there can be', as
   t.equal(shown(lineChanges('a\n\nb', 'a\nb')), ' a|-| b')
 })
 
-t.test('whatever is compared, the changes lead from the one text to the other', async (t) => {
+t.test('for any two texts, the changes turn the first into the second', async (t) => {
   let seed = 7
   const next = (below: number): number => (seed = (seed * 16_807) % 2_147_483_647) % below
   const text = (): string => Array.from({ length: 1 + next(12) }, () => 'abcd'[next(4)]).join('\n')
@@ -44,7 +44,7 @@ t.test('whatever is compared, the changes lead from the one text to the other', 
   }
 })
 
-t.test('shows texts of very many lines one after the other, at once', async (t) => {
+t.test('shows texts with very many lines one after the other, without a slow comparison', async (t) => {
   const many = Array.from({ length: COMPARED_LINES_MAX + 1 }, (_, nth) => String(nth)).join('\n')
   const lines = lineChanges(many, many)
   t.equal(lines.length, 2 * (COMPARED_LINES_MAX + 1))
@@ -85,7 +85,7 @@ const effects = (change: string | null): string =>
     .map(({ member: { user_id: id }, effect }) => `${id} ${effect}`)
     .join(', ')
 
-t.test('the end of a mapping removes only members with no other reason to be there', async (t) => {
+t.test('ending a mapping removes only members that have no other reason for membership', async (t) => {
   t.equal(effects('end'), 'alone leaves, by hand too becomes member, by another group too stays')
   t.equal(effects('keep'), 'alone stays, by hand too stays, by another group too stays')
   t.equal(effects('member'), 'alone becomes member, by hand too becomes member, by another group too stays')
@@ -136,7 +136,7 @@ t.test('finds commands by each word, and lists those that begin with the text fi
   )
 })
 
-t.test('texts without a digit, with spaces and with signs are not ids of calls', async (t) => {
+t.test('a text without a digit, with a space or with other signs is not a call id', async (t) => {
   for (const text of [
     '',
     'short1',

@@ -30,7 +30,7 @@ const asked = (text: string, more: object): object => ({
   ...more,
 })
 
-t.test('the empty page of Presets says that there are none', { skip }, async (t) => {
+t.test('the empty page of Presets says that there are no presets', { skip }, async (t) => {
   const { page, visit } = opened()
   await visit('Presets')
   await page.getByText('No presets in this workspace.').waitFor()
@@ -62,7 +62,7 @@ t.test('a preset opens with the changes of its newest version, line by line', { 
 })
 
 t.test(
-  'an earlier version is designated, and a preset archived, each after a question',
+  'designates an earlier version and archives a preset, each after a confirmation',
   { skip },
   async (t) => {
     const { page, call, managementKey } = opened()
@@ -109,7 +109,7 @@ t.test('maps a group after a preview of the members that it adds', { skip }, asy
   await page.getByRole('row', { name: /Engineering.*admin in Default/ }).waitFor()
 })
 
-t.test('a mapping shows its members, and a preview of its end', { skip }, async (t) => {
+t.test('a mapping shows its members, and a preview of its removal', { skip }, async (t) => {
   const { page, call, managementKey } = opened()
   await page
     .getByRole('table', { name: 'Group mappings, oldest first' })
@@ -166,7 +166,7 @@ t.test('Files shows the storage of a workspace by type', { skip }, async (t) => 
   await page.keyboard.press('Escape')
 })
 
-t.test('a theme that was chosen is kept in the browser, for each of its windows', { skip }, async (t) => {
+t.test('a selected theme is kept in the browser, for all of its windows', { skip }, async (t) => {
   const { page, url } = opened()
   const themeOf = (one: typeof page): Promise<string | null> => one.locator('html').getAttribute('data-theme')
   await page.getByLabel('Theme').selectOption('dark')

@@ -82,7 +82,7 @@ t.test('says that an id is unknown, and still searches for its calls', { skip },
   await page().getByText('No calls in the request log.').waitFor()
 })
 
-t.test('a key is opened by a click in its row, and by the keyboard', { skip }, async (t) => {
+t.test('a key can be opened by a click in its row, and by the keyboard', { skip }, async (t) => {
   const { dashboard } = opened()
   await dashboard.visit('Keys')
   const row = page().getByRole('row', { name: /co inference/ })
@@ -98,7 +98,7 @@ t.test('a key is opened by a click in its row, and by the keyboard', { skip }, a
 })
 
 t.test(
-  'a key shows its limit with its burn-down, its errors with their remedy, its calls, its spend',
+  'a key shows its limit with a burn-down, its errors with remedies, its calls and its spend',
   { skip },
   async (t) => {
     const { hash } = opened()
@@ -145,7 +145,7 @@ t.test(
   },
 )
 
-t.test('from a call, its dialog leads to its key, model, provider and workspace', { skip }, async () => {
+t.test('the dialog of a call links to its key, model, provider and workspace', { skip }, async () => {
   for (const [fact, heading] of [
     ['Provider', 'Provider local'],
     ['Model', `Model ${PRICED_MODEL}`],
@@ -264,7 +264,7 @@ const cutCells = (kind: string): Promise<readonly string[]> =>
     .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)
     .map(({ textContent }) => textContent)`)
 
-t.test('the last calls of a workspace show their status and duration whole', { skip }, async (t) => {
+t.test('the last calls of a workspace show their status and duration in full', { skip }, async (t) => {
   const { workspaceId } = opened()
   await goTo(`workspace?id=${workspaceId}`)
   await headed(WORKSPACE)
@@ -272,7 +272,7 @@ t.test('the last calls of a workspace show their status and duration whole', { s
   for (const kind of ['ended', 'status', 'duration', 'cost']) t.same(await cutCells(kind), [], kind)
 })
 
-t.test('a card wraps the long title of a column and leaves out an empty error', { skip }, async (t) => {
+t.test('a card wraps a long column title, and leaves out an empty error', { skip }, async (t) => {
   await goTo(`model?id=${encodeURIComponent(PRICED_MODEL)}`)
   await headed(`Model ${PRICED_MODEL}`)
   await page().getByRole('table', { name: 'Last calls' }).waitFor()

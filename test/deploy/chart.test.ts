@@ -95,13 +95,13 @@ const REFUSED: readonly (readonly [string, Values])[] = [
 for (const [what, values] of REFUSED)
   t.test(`the chart refuses ${what}`, async (t) => t.notOk(isTaken(values)))
 
-t.test('the chart takes its own values, and everything that is off by default', async (t) => {
+t.test('the chart accepts its own values, and everything that is off by default', async (t) => {
   t.ok(isTaken({}))
   t.ok(isTaken(ALL))
 })
 
 t.test(
-  'settings of the chart are those of the definitions that hold no secret and are not its own',
+  'the settings of the chart are those of the settings definitions that are neither secrets nor set by the chart',
   async (t) => {
     const own = membersAt(yamlOf(renderFile('configmap.yaml', { values: { settings: {} } }))[0], 'data')
     const isOwn = new Set([
@@ -156,7 +156,7 @@ function nameOf(document: Member): string {
   return `${String(at(document, 'kind'))} ${String(at(document, 'metadata', 'name'))}`
 }
 
-t.test('chart, program and image have one version', async (t) => {
+t.test('chart, program and image have the same version', async (t) => {
   t.match(chartFile(), { version: VERSION, appVersion: VERSION })
   t.equal(at(containerOf(renderChart()), 'image'), `sluice:${VERSION}`)
   t.equal(
@@ -166,7 +166,7 @@ t.test('chart, program and image have one version', async (t) => {
   t.match(at(containerOf(renderChart({ values: ALL })), 'image'), /^sluice@sha256:(ab){32}$/)
 })
 
-t.test('two releases of one namespace share no name, and neither selects pods of the other', async (t) => {
+t.test('two releases in one namespace share no name, and neither selects pods of the other', async (t) => {
   const [one, other] = ['sluice', 'staging'].map((name) => renderChart({ name }))
   const names = [...(one ?? []), ...(other ?? [])].map(nameOf)
   t.equal(new Set(names).size, names.length)
@@ -184,7 +184,7 @@ t.test('two releases of one namespace share no name, and neither selects pods of
   )
 })
 
-t.test('a pod may have the memory that its fronts take at their worst', async (t) => {
+t.test('the memory limit of a pod covers the maximum memory of its fronts', async (t) => {
   const memoryOf = (values: Values): Member =>
     at(containerOf(renderChart({ values })), 'resources', 'limits', 'memory')
   for (const fronts of [1, 2, 8])
@@ -196,7 +196,7 @@ t.test('a pod may have the memory that its fronts take at their worst', async (t
 /** Seconds of a drain after that of the fronts: the runner's drain, and the rest for journals and stores. */
 const DRAIN_REST_S = 45
 
-t.test('a pod is not killed before its drain has ended, however long that may be', async (t) => {
+t.test('a pod is not killed before its drain has ended, however long the drain takes', async (t) => {
   const graceOf = (values: Values): number =>
     Number(at(podOf(renderChart({ values })), 'spec', 'terminationGracePeriodSeconds'))
   const preStop = Number(listAt(containerOf(renderChart()), 'lifecycle', 'preStop', 'exec', 'command').at(-1))
@@ -207,7 +207,7 @@ t.test('a pod is not killed before its drain has ended, however long that may be
   t.equal(graceOf({}), graceOf({ settings: { SLUICE_DRAIN_MS: String(DRAIN_MS) } }))
 })
 
-t.test('an ingress as the values describe it lets the longest answers through', async (t) => {
+t.test('the documented ingress has a timeout longer than the longest answer', async (t) => {
   const text = deployFile(`${CHART}values.yaml`)
   for (const way of ['read', 'send'])
     t.ok(Number(new RegExp(`proxy-${way}-timeout: "(\\d+)"`).exec(text)?.[1]) * 1_000 > EGRESS_DEADLINE_MS)
@@ -229,7 +229,7 @@ t.test('a node starts on the settings of the chart', async (t) => {
 })
 
 t.test(
-  'pods are replaced when their settings change, and not by anything else of the environment',
+  'pods are replaced when their settings change, and not for other changes of the release',
   async (t) => {
     const sumOf = (release: Release): Member =>
       at(podOf(renderChart(release)), 'metadata', 'annotations', 'checksum/settings')
@@ -240,14 +240,14 @@ t.test(
   },
 )
 
-t.test('a value is data, whatever is in it', async (t) => {
+t.test('a value is inserted as data, whatever it contains', async (t) => {
   const hostile = "a\"\n  x: 1 # {{ .Values }} \\ 'b' ${c}"
   const documents = renderChart({ values: { settings: { SLUICE_LOG_LEVEL: hostile } } })
   t.equal(at(find(documents, 'ConfigMap'), 'data', 'SLUICE_LOG_LEVEL'), hostile)
   t.equal(documents.length, renderChart().length)
 })
 
-t.test('one node has no disruption budget, which nothing could meet', async (t) => {
+t.test('a single node has no disruption budget, because nothing could meet it', async (t) => {
   t.equal(find(renderChart({ values: { replicas: 1 } }), 'PodDisruptionBudget'), undefined)
   t.equal(
     at(find(renderChart({ values: { replicas: 5 } }), 'PodDisruptionBudget'), 'spec', 'minAvailable'),
@@ -255,7 +255,7 @@ t.test('one node has no disruption budget, which nothing could meet', async (t) 
   )
 })
 
-t.test('opens the admin port to the named peers, and closes it without any', async (t) => {
+t.test('opens the admin port to the named peers, and to none when no peer is named', async (t) => {
   const portsOf = (values: Values): readonly Member[] =>
     listAt(find(renderChart({ values }), 'NetworkPolicy'), 'spec', 'ingress').map((rule) =>
       at(rule, 'ports', 0, 'port'),
@@ -267,7 +267,7 @@ t.test('opens the admin port to the named peers, and closes it without any', asy
       t.notMatch(JSON.stringify(document), /admin|9090/)
 })
 
-t.test('the notes warn of the public address of the example, and of no other', async (t) => {
+t.test('the notes warn about the example public address, and about no other', async (t) => {
   const notes = (values: Values): string => renderFile('NOTES.txt', { values })
   t.match(notes({}), /SLUICE_PUBLIC_URL is that of an example/)
   const settings = { SLUICE_PUBLIC_URL: 'https://ai.acme.example' }
@@ -277,7 +277,7 @@ t.test('the notes warn of the public address of the example, and of no other', a
 
 const CHECKER = `${ROOT}tools/manifests.mjs`
 t.test(
-  'each manifest of the chart fits the Kubernetes API, down to the names of members',
+  'each manifest of the chart matches the Kubernetes API, including the names of members',
   {
     skip:
       !existsSync(`${ROOT}tools/node_modules/kubernetes-models`) &&
@@ -292,7 +292,7 @@ t.test(
 )
 
 t.test(
-  'Helm lints the chart cleanly, and renders and refuses the same as these tests',
+  'Helm lints the chart without findings, and renders and refuses the same values as these tests',
   { skip: reported('helm', ['version']) === null && 'helm is not installed' },
   async (t) => {
     const folder = temporaryFolder(t, 'helm')

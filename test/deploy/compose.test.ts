@@ -21,7 +21,7 @@ const CONDITIONS = new Set(['service_started', 'service_healthy', 'service_compl
 const ONCE = new Set(['migrate', 'bucket'])
 
 t.test(
-  'docker compose takes the file',
+  'docker compose accepts the file',
   {
     skip: (reported('docker', ['compose', 'version'])?.code ?? 1) !== 0 && 'docker compose is not installed',
   },
@@ -37,7 +37,7 @@ t.test(
   },
 )
 
-t.test('the members of a service are such as the Compose specification has', async (t) => {
+t.test('services have only members of the Compose specification', async (t) => {
   const known = new Set([
     'image',
     'build',
@@ -79,7 +79,7 @@ t.test('the members of a service are such as the Compose specification has', asy
   }
 })
 
-t.test('a dependency waits for a condition that its service can reach', async (t) => {
+t.test('a dependency waits for a condition that its service can meet', async (t) => {
   for (const [name, service] of services) {
     for (const [other, input] of membersAt(service, 'depends_on')) {
       const condition = String(at(input, 'condition'))
@@ -105,7 +105,7 @@ t.test('both nodes share Postgres, Redis and bucket, and wait for the one migrat
   t.same(at(compose, 'services', 'node-1', 'environment'), at(compose, 'services', 'node-2', 'environment'))
 })
 
-t.test('every image has an exact version, and no container more rights than it needs', async (t) => {
+t.test('every image has an exact version, and no container has more rights than it needs', async (t) => {
   for (const [name, service] of services) {
     t.match(at(service, 'image'), /^[a-z0-9./-]+:\d+\.\d+(\.\d+)?$/, name)
     t.equal(at(service, 'privileged'), undefined)
@@ -117,7 +117,7 @@ t.test('every image has an exact version, and no container more rights than it n
   }
 })
 
-t.test('no environment holds a secret, and each secret and volume that is used is there', async (t) => {
+t.test('no environment contains a secret, and each secret and volume that is used is defined', async (t) => {
   const environments = services.flatMap(([, service]) => membersAt(service, 'environment'))
   const mayBeSecret = environments.filter(([name]) => /(KEY|TOKEN|PASSWORD|SECRET|_URL)/.test(name))
   t.same(
@@ -147,7 +147,7 @@ t.test('no environment holds a secret, and each secret and volume that is used i
 })
 
 t.test(
-  'secrets.sh makes each file that compose wants, readable in a folder that is closed, and never a second time',
+  'secrets.sh creates each file that compose needs, readable in a closed folder, and never overwrites one',
   async (t) => {
     const folder = temporaryFolder(t, 'secrets')
     const secrets = makeSecrets(folder)

@@ -78,11 +78,11 @@ function isPinned(image: string): boolean {
   return /^[a-z0-9./-]+:\d+\.\d+\.\d+(-[a-z0-9.-]+)?(@sha256:[0-9a-f]{64})?$/.test(image)
 }
 
-t.test('the Dockerfile keeps to the rules', async (t) => {
+t.test('the Dockerfile follows the rules', async (t) => {
   t.same(faultsOf(deployFile('Dockerfile')), [])
 })
 
-t.test('each rule finds its violations', async (t) => {
+t.test('each rule finds a violation', async (t) => {
   const tail = '\nUSER 1000:1000\nHEALTHCHECK CMD ["true"]\nENTRYPOINT ["node"]'
   const from = 'FROM node:20.20.2-bookworm-slim'
   const planted = [
@@ -109,7 +109,7 @@ t.test('each rule finds its violations', async (t) => {
   t.same(faultsOf(`${from} AS a\nRUN a || b\n${from}\nCOPY --from=a a b${tail}`), [])
 })
 
-t.test('the Dockerfile copies files of the repository, which .dockerignore lets through', async (t) => {
+t.test('the Dockerfile copies files of the repository that .dockerignore lets through', async (t) => {
   const sources = parseDockerfile(deployFile('Dockerfile'))
     .filter(({ name, flags }) => name === 'COPY' && flags['from'] === undefined)
     .flatMap(({ text }) => text.split(/\s+/).slice(0, -1))
@@ -124,7 +124,7 @@ t.test('the Dockerfile copies files of the repository, which .dockerignore lets 
   )
 })
 
-t.test('continued lines, comments between them, flags and both forms are read', async (t) => {
+t.test('reads continued lines, comments between them, flags and both forms of an instruction', async (t) => {
   const text =
     '# a\nFROM x AS y\nRUN a \\\n# in between\n && b\n\nCOPY --from=y --chown=1:1 c d\nCMD ["e", "f"]\n'
   t.same(parseDockerfile(text), [

@@ -38,5 +38,5 @@ for (const [text, meant] of [
   ['{{ range $k, $v := .map }}{{ $k }}={{ $v }} {{ end }}', 'y=2 z=1 '],
   ['{{ define "t" }}[{{ .b }}]{{ end }}{{ include "t" .a }}', '[x]'],
 ] as const) {
-  t.test(`${text} is read as Go reads it`, async (t) => t.equal(written(text), meant))
+  t.test(`${text} is read as in Go`, async (t) => t.equal(written(text), meant))
 }

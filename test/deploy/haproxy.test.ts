@@ -6,7 +6,7 @@ import { exchangeRaw } from '../support/wire/raw-http.ts'
 
 const config = haproxyConfig({ port: 7_000, nodes: [7_001, 7_002] })
 
-t.test('it listens and connects where a machine has places for it', async (t) => {
+t.test('HAProxy listens, and connects to both nodes, at the expected addresses', async (t) => {
   t.match(config, /^ {2}bind 127\.0\.0\.1:7000$/m)
   const servers = [...config.matchAll(/^ {2}server (\S+) (\S+)$/gm)].map(([, ...parts]) => parts)
   t.same(servers, [
@@ -15,7 +15,7 @@ t.test('it listens and connects where a machine has places for it', async (t) =>
   ])
 })
 
-t.test('a node answers its health check', async (t) => {
+t.test('a node answers the health check of HAProxy', async (t) => {
   const [, method, path, version, header, value] =
     /^ {2}http-check send meth (\S+) uri (\S+) ver (\S+) hdr (\S+) (\S+)$/m.exec(config) ?? []
   const { port } = await openFront(t, [operation({})])

@@ -15,7 +15,7 @@ const CHECKER = `${ROOT}tools/manifests.mjs`
 const isInstalled = existsSync(`${ROOT}tools/node_modules/kubernetes-models`)
 
 t.test(
-  'each manifest fits the Kubernetes API, down to member names, and a misspelled one is found',
+  'each manifest matches the Kubernetes API, including member names, and a misspelled member is found',
   { skip: !isInstalled && 'its types are not installed: `npm run lint` installs them' },
   async (t) => {
     const { faultsOf } = (await import(CHECKER)) as {
@@ -32,7 +32,7 @@ t.test(
   },
 )
 
-t.test('selectors match the nodes, and not the migration', async (t) => {
+t.test('selectors match the nodes, but not the migration', async (t) => {
   const labels = at(ofKind('StatefulSet')[0], 'spec', 'template', 'metadata', 'labels')
   const selectors = [
     at(ofKind('StatefulSet')[0], 'spec', 'selector', 'matchLabels'),
@@ -45,29 +45,26 @@ t.test('selectors match the nodes, and not the migration', async (t) => {
   t.notSame(at(ofKind('Job')[0], 'spec', 'template', 'metadata', 'labels'), labels)
 })
 
-t.test('one node may be away at a time', async (t) => {
+t.test('at most one node may be unavailable at a time', async (t) => {
   const replicas = Number(at(ofKind('StatefulSet')[0], 'spec', 'replicas'))
   t.ok(replicas >= 2)
   t.equal(at(ofKind('PodDisruptionBudget')[0], 'spec', 'minAvailable'), replicas - 1)
 })
 
-t.test(
-  'pods have no rights, no token of the cluster, and a root file system that is read-only',
-  async (t) => {
-    for (const pod of pods) {
-      t.match(at(pod, 'spec'), { automountServiceAccountToken: false, enableServiceLinks: false })
-      t.equal(at(pod, 'spec', 'securityContext', 'seccompProfile', 'type'), 'RuntimeDefault')
-      for (const container of listAt(pod, 'spec', 'containers')) {
-        t.same(at(container, 'securityContext'), {
-          allowPrivilegeEscalation: false,
-          readOnlyRootFilesystem: true,
-          capabilities: { drop: ['ALL'] },
-        })
-        t.ok(at(container, 'resources', 'limits', 'memory') !== undefined)
-      }
+t.test('pods have no rights, no cluster token, and a read-only root file system', async (t) => {
+  for (const pod of pods) {
+    t.match(at(pod, 'spec'), { automountServiceAccountToken: false, enableServiceLinks: false })
+    t.equal(at(pod, 'spec', 'securityContext', 'seccompProfile', 'type'), 'RuntimeDefault')
+    for (const container of listAt(pod, 'spec', 'containers')) {
+      t.same(at(container, 'securityContext'), {
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ['ALL'] },
+      })
+      t.ok(at(container, 'resources', 'limits', 'memory') !== undefined)
     }
-  },
-)
+  }
+})
 
 t.test('each mounted volume exists, and secrets are files of one Secret', async (t) => {
   for (const pod of pods) {

@@ -33,7 +33,7 @@ const image = Object.assign(
 const portOf = (setting: object): number => Number('default' in setting ? setting.default : Number.NaN)
 
 t.test(
-  'docker compose takes the file for a laptop',
+  'docker compose accepts the file for a laptop',
   {
     skip: (reported('docker', ['compose', 'version'])?.code ?? 1) !== 0 && 'docker compose is not installed',
   },
@@ -43,7 +43,7 @@ t.test(
   },
 )
 
-t.test('the node and its dashboard are reachable from the laptop alone', async (t) => {
+t.test('the node and its dashboard are reachable only from the laptop', async (t) => {
   const ports = [Settings.properties.SLUICE_PORT, Settings.properties.SLUICE_ADMIN_PORT].map(portOf)
   t.same(
     listAt(node, 'ports'),
@@ -51,7 +51,7 @@ t.test('the node and its dashboard are reachable from the laptop alone', async (
   )
 })
 
-t.test('it is one container, with no more rights than a node behind a load balancer', async (t) => {
+t.test('runs one container, with no more rights than a node behind a load balancer', async (t) => {
   t.same(
     membersAt(compose, 'services').map(([name]) => name),
     ['sluice'],
@@ -70,7 +70,7 @@ t.test('it is one container, with no more rights than a node behind a load balan
     t.same(at(node, member), at(other, member), member)
 })
 
-t.test('its image is one with a Postgres, under a name that no image without one has', async (t) => {
+t.test('its image contains Postgres, and has a name that no image without Postgres has', async (t) => {
   t.equal(at(node, 'image'), `sluice:${VERSION}-laptop`)
   t.not(at(node, 'image'), at(shared, 'services', 'node-1', 'image'))
   t.equal(at(node, 'build', 'args'), undefined)
@@ -78,7 +78,7 @@ t.test('its image is one with a Postgres, under a name that no image without one
 })
 
 t.test(
-  'each variable is a setting, or the key of a provider of the catalogue; all of these are there',
+  'each variable is a setting or the key of a catalogue provider, and all such keys are listed',
   async (t) => {
     const catalogue = readFileSync(`${ROOT}catalog.json`, 'utf8')
     const keys = [...new Set([...catalogue.matchAll(/"([A-Z]+_API_KEY)"/g)].map(([, name = '']) => name))]
@@ -89,7 +89,7 @@ t.test(
   },
 )
 
-t.test('a node starts on the settings, with stores of its own', async (t) => {
+t.test('a node starts with these settings, with its own stores', async (t) => {
   const env = Object.fromEntries(
     Object.entries({ ...image, ...environment }).filter(([, value]) => value !== ''),
   )
@@ -108,7 +108,7 @@ t.test('a node starts on the settings, with stores of its own', async (t) => {
   )
 })
 
-t.test('its memory covers the fronts that its cores allow', async (t) => {
+t.test('the memory limit covers the fronts that its cores allow', async (t) => {
   t.equal(environment['SLUICE_FRONTS'], undefined, 'the quota decides')
   const allowed = Number.parseInt(String(at(node, 'mem_limit')), 10) * 1_024 * MIB
   t.match(at(node, 'mem_limit'), /^\d+g$/)

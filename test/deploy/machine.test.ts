@@ -12,7 +12,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 const EXPOSURE_MAX = 2
 
 t.test(
-  'nginx takes the configuration of the load balancer',
+  'nginx accepts the configuration of the load balancer',
   { skip: reported('nginx', ['-v']) === null && 'nginx is not installed' },
   async (t) => {
     const folder = temporaryFolder(t, 'nginx')
@@ -41,7 +41,7 @@ t.test('the load balancer allows the largest bodies and the longest answers of a
 
 const hasSystemd = reported('systemd-analyze', ['--version'])?.code === 0
 t.test(
-  'systemd takes the unit, and rates its exposure as low',
+  'systemd accepts the unit, and rates its exposure as low',
   { skip: !hasSystemd && 'systemd-analyze is not installed' },
   async (t) => {
     const folder = temporaryFolder(t, 'unit')
@@ -60,11 +60,11 @@ t.test(
   },
 )
 
-t.test('no memory of the service, which holds secrets, is written to a core file', async (t) => {
+t.test('the memory of the service, which holds secrets, is not written to a core file', async (t) => {
   t.match(deployFile('systemd/sluice.service'), /^LimitCORE=0$/m)
 })
 
-t.test('the user of the unit is the one that is made', async (t) => {
+t.test('the unit runs as the user that sysusers creates', async (t) => {
   const user = /^User=(.*)$/m.exec(deployFile('systemd/sluice.service'))?.[1]
   t.equal(user, 'sluice')
   t.match(deployFile('systemd/sluice.sysusers'), new RegExp(`^u ${user} - `, 'm'))

@@ -140,7 +140,7 @@ const OF_TARGET = ['instance', 'job']
 /** Labels of every metric that the code declares, by name. */
 const labels = new Map(metricFamilies().map(({ name, labels }) => [name, labels]))
 
-t.test('both files have the form that their readers take', async (t) => {
+t.test('the alert rules and the dashboard are valid for Prometheus and Grafana', async (t) => {
   t.equal(faultIn(Rules, rules), null)
   t.equal(faultIn(Board, board), null)
   const names = rulesOf(rules).map(({ alert }) => alert)
@@ -150,12 +150,12 @@ t.test('both files have the form that their readers take', async (t) => {
   )
 })
 
-t.test('the strict forms find a misspelled member and an empty panel', async (t) => {
+t.test('the strict schemas find a misspelled member and an empty panel', async (t) => {
   t.not(faultIn(Rules, { groups: [{ name: 'a', rules: [{ ...rulesOf(rules)[0], sumary: 'x' }] }] }), null)
   t.not(faultIn(Board, { ...(board as object), panels: [{ ...panelsOf(board)[0], targets: [] }] }), null)
 })
 
-t.test('panels have ids of their own and do not lie upon each other', async (t) => {
+t.test('panels have unique ids and do not overlap', async (t) => {
   const { panels } = board as Board
   t.equal(new Set(panels.map(({ id }) => id)).size, panels.length)
   const cells = panels.flatMap(({ gridPos: { x, y, w, h } }) =>
@@ -165,7 +165,7 @@ t.test('panels have ids of their own and do not lie upon each other', async (t) 
   t.ok(panels.every(({ gridPos: { x, w } }) => x + w <= 24))
 })
 
-t.test('every metric is one that a node shows, and every label one that it has', async (t) => {
+t.test('every metric is one that a node shows, and has every label that is used with it', async (t) => {
   const node = await startNode(t, await nodeSettings(t))
   let types = new Map<string, string>()
   await until('every process has told its metrics', async () => {
@@ -214,7 +214,7 @@ t.test('every metric is one that a node shows, and every label one that it has',
   t.same(asked, ['label_values(sluice_fronts_ready, instance)'])
 })
 
-t.test('the label of summaries is on no gauge, as Prometheus wants it', (t) => {
+t.test('no gauge has the label `quantile`, which Prometheus reserves for summaries', (t) => {
   t.same(
     [...labels].filter(([, names]) => names.includes('quantile')),
     [],
@@ -222,7 +222,7 @@ t.test('the label of summaries is on no gauge, as Prometheus wants it', (t) => {
   t.end()
 })
 
-t.test('a text shows labels alone that are left', async (t) => {
+t.test('a text shows only labels that its query keeps', async (t) => {
   const wrong = queries.flatMap(({ where, expr, shown }) => {
     const query = readQuery(expr)
     const left = query.by ?? query.metrics.flatMap(({ name }) => [...OF_TARGET, ...(labels.get(name) ?? [])])
@@ -231,7 +231,7 @@ t.test('a text shows labels alone that are left', async (t) => {
   t.same(wrong, [])
 })
 
-t.test('the values that labels are compared with exist', async (t) => {
+t.test('every label value that a query compares with exists', async (t) => {
   const known: Readonly<Record<string, readonly string[]>> = {
     job: ['sluice'],
     instance: ['$instance'],
@@ -263,7 +263,7 @@ function alternatives(value: string): readonly string[] {
   return group === undefined ? [value] : group.split('|').map((end) => begin + end)
 }
 
-t.test('alerts judge by the limits of doctor and of the live view', async (t) => {
+t.test('alerts use the limits of doctor and of the live view', async (t) => {
   const exprOf = (name: string): string => rulesOf(rules).find(({ alert }) => alert === name)?.expr ?? ''
   t.match(exprOf('SluiceEventLoopBusy'), new RegExp(`> ${BUSY_SHARE_MAX}$`))
   t.match(exprOf('SluiceTransfersWait'), new RegExp(`> ${THREAD_WAIT_MS_MAX / 1_000}$`))
@@ -274,7 +274,7 @@ t.test('alerts judge by the limits of doctor and of the live view', async (t) =>
 })
 
 t.test(
-  'promtool takes the rules',
+  'promtool accepts the rules',
   { skip: reported('promtool', ['--version']) === null && 'promtool is not installed' },
   async (t) => {
     const { code, stated } = reported('promtool', [

@@ -39,7 +39,7 @@ const instruction = (name: string): string => dockerfile.findLast((step) => step
 /** What a drain may take in all: fronts, then the runner, each with its slack, then journals and stores. */
 const DRAIN_S_MAX = (2 * (DRAIN_MS + 2_000) + 5_000 + 3_000) / 1_000
 
-t.test('each setting that a file of deploy/ names is one', async (t) => {
+t.test('each setting that a file of deploy/ names exists', async (t) => {
   const known = new Set([...Object.keys(Settings.properties), 'SLUICE_CONFIG'])
   const named = deployFiles().flatMap((file) =>
     [
@@ -55,34 +55,31 @@ t.test('each setting that a file of deploy/ names is one', async (t) => {
   )
 })
 
-t.test(
-  'the settings of compose, of Kubernetes and of the unit are such that a node starts on them',
-  async (t) => {
-    const folder = plantedSecrets(t)
-    const places: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-      compose: { ...imageEnv, ...environmentOf(compose, 'node-1') },
-      kubernetes: {
-        ...imageEnv,
-        ...Object.fromEntries(
-          membersAt(manifest('ConfigMap'), 'data').map(([name, value]) => [name, String(value)]),
-        ),
-      },
-      systemd: Object.fromEntries(
-        [...unit.matchAll(/^Environment=(\w+)=(.*)$/gm)].map(([, name = '', value = '']) => [name, value]),
+t.test('a node starts with the settings of compose, of Kubernetes and of the unit', async (t) => {
+  const folder = plantedSecrets(t)
+  const places: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+    compose: { ...imageEnv, ...environmentOf(compose, 'node-1') },
+    kubernetes: {
+      ...imageEnv,
+      ...Object.fromEntries(
+        membersAt(manifest('ConfigMap'), 'data').map(([name, value]) => [name, String(value)]),
       ),
-    }
-    for (const [place, env] of Object.entries(places)) {
-      const rootKey =
-        env['SLUICE_ROOT_KEY_FILE'] === undefined ? {} : { SLUICE_ROOT_KEY_FILE: join(folder, 'root-key') }
-      const reading = readFrom({ ...env, SLUICE_CONFIG: join(folder, 'settings.json'), ...rootKey })
-      t.same(reading.ok ? [] : reading.problems, [], place)
-      t.same(reading.ok && reading.generation.unknown, [], place)
-    }
-  },
-)
+    },
+    systemd: Object.fromEntries(
+      [...unit.matchAll(/^Environment=(\w+)=(.*)$/gm)].map(([, name = '', value = '']) => [name, value]),
+    ),
+  }
+  for (const [place, env] of Object.entries(places)) {
+    const rootKey =
+      env['SLUICE_ROOT_KEY_FILE'] === undefined ? {} : { SLUICE_ROOT_KEY_FILE: join(folder, 'root-key') }
+    const reading = readFrom({ ...env, SLUICE_CONFIG: join(folder, 'settings.json'), ...rootKey })
+    t.same(reading.ok ? [] : reading.problems, [], place)
+    t.same(reading.ok && reading.generation.unknown, [], place)
+  }
+})
 
 t.test(
-  'public and admin port are those that settings have by default, and the admin port is in no service',
+  'the public and admin ports are the defaults of the settings, and no service has the admin port',
   async (t) => {
     t.equal(instruction('EXPOSE'), String(port))
     t.same(
@@ -111,7 +108,7 @@ t.test(
   },
 )
 
-t.test('probes ask the admin port for pages that it has', async (t) => {
+t.test('probes request existing pages of the admin port', async (t) => {
   for (const probe of ['startupProbe', 'readinessProbe', 'livenessProbe']) {
     const asked = at(pod, 'containers', 0, probe, 'httpGet')
     t.match(asked, { path: /^\/(?:readyz|healthz)$/, port: 'admin' }, probe)
@@ -125,7 +122,7 @@ t.test('probes ask the admin port for pages that it has', async (t) => {
   t.same(jsonForm(instruction('HEALTHCHECK').replace(/^.*CMD /, '')), ['node', 'deploy/healthcheck.mjs'])
 })
 
-t.test('every process runs as the same user, by number and not as root', async (t) => {
+t.test('every process runs as the same user, which is given by number and is not root', async (t) => {
   const user = instruction('USER')
   t.match(user, /^[1-9]\d*:[1-9]\d*$/)
   const [uid, gid] = user.split(':').map(Number)
@@ -137,7 +134,7 @@ t.test('every process runs as the same user, by number and not as root', async (
   t.equal(dockerfile.find(({ text }) => text.endsWith('/app/data /data'))?.flags['chown'], user)
 })
 
-t.test('every place takes the image of this version', async (t) => {
+t.test('every deployment uses the image of this version', async (t) => {
   const image = `sluice:${VERSION}`
   for (const place of ['node-1', 'node-2', 'migrate'])
     t.equal(at(compose, 'services', place, 'image'), image, place)
@@ -147,14 +144,14 @@ t.test('every place takes the image of this version', async (t) => {
   t.match(unit, `sluice-${VERSION}.tgz`)
 })
 
-t.test('every place waits for the whole drain before it kills', async (t) => {
+t.test('every deployment waits for the whole drain before it kills a node', async (t) => {
   t.ok(Number.parseInt(String(at(compose, 'services', 'node-1', 'stop_grace_period')), 10) >= DRAIN_S_MAX)
   const preStop = Number(listAt(pod, 'containers', 0, 'lifecycle', 'preStop', 'exec', 'command').at(-1))
   t.ok(Number(at(pod, 'terminationGracePeriodSeconds')) >= DRAIN_S_MAX + preStop)
   t.ok(Number(/^TimeoutStopSec=(\d+)$/m.exec(unit)?.[1]) >= DRAIN_S_MAX)
 })
 
-t.test('the data of a node lies in its volume', async (t) => {
+t.test('the data of a node is in its volume', async (t) => {
   t.match(imageEnv['SLUICE_DATA'], /^\/data\//)
   t.equal(instruction('VOLUME'), '/data')
   t.same(listAt(compose, 'services', 'node-1', 'volumes'), ['node-1:/data'])

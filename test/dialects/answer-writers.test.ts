@@ -90,7 +90,7 @@ t.test('chat: each block of reasoning is an entry of its own, a signature where 
   t.end()
 })
 
-t.test('chat: a refusal, and why the provider stopped in its own word', (t) => {
+t.test('chat: a refusal, and the finish reason of the provider', (t) => {
   const parts = [part('refusal', 'No.'), finish({ reason: 'content_filter', native: 'SAFETY "x"' })]
   const { choices } = wholeOfParts('chat', parts)
   t.match(choices, [
@@ -112,7 +112,7 @@ t.test('arguments that are not JSON, or too deep to be written, are not an input
   for (const json of ['', '{"a', `${'['.repeat(100_000)}${']'.repeat(100_000)}`]) t.same(inputOf(json), {})
 })
 
-t.test('messages: signatures in their members, foreign ones in carriers', (t) => {
+t.test('messages: own signatures are in their members, foreign ones in carriers', (t) => {
   const parts = [
     ...[part('reasoning', 'a'), signed(CLAUDE, 'S1', 'reasoning'), part('reasoning', 'b')],
     ...[signed(OPENAI, 'E', 'reasoning'), signed(CLAUDE, 'R', 'redacted')],
@@ -133,7 +133,7 @@ t.test('messages: signatures in their members, foreign ones in carriers', (t) =>
   t.end()
 })
 
-t.test('messages: why an answer ended', (t) => {
+t.test('messages: gives the reason why an answer ended', (t) => {
   const cases: readonly (readonly [readonly WrittenPart[], string, string | null])[] = [
     [[finish()], 'end_turn', null],
     [[finish({ stopSequence: '\n' })], 'stop_sequence', '\n'],
@@ -149,7 +149,7 @@ t.test('messages: why an answer ended', (t) => {
   t.end()
 })
 
-t.test('responses: signatures only where the request asks for them', (t) => {
+t.test('responses: includes signatures only if the request asks for them', (t) => {
   const parts = [
     ...[summary('a'), signed(OPENAI, 'E', 'reasoning'), signed(CLAUDE, 'R', 'redacted')],
     ...[summary('b'), signed(CLAUDE, 'S', 'reasoning')],
@@ -174,7 +174,7 @@ t.test('responses: signatures only where the request asks for them', (t) => {
   t.end()
 })
 
-t.test('chat: the call of a freeform tool has a text', (t) => {
+t.test('chat: the call of a freeform tool has a text as its input', (t) => {
   const parts = [freeform('c1'), part('arguments', 'a"'), part('arguments', 'b'), tool('c2'), finish()]
   const { choices } = wholeOfParts('chat', parts)
   t.match(choices, [
@@ -240,7 +240,7 @@ t.test('responses: a refusal has events of its own; an answer that was cut says 
   t.end()
 })
 
-t.test('each further text of a block or an item has the event of the first one, byte by byte', (t) => {
+t.test('each further text of a block or item is written like the first one, byte by byte', (t) => {
   const deltas = (bytes: Uint8Array): readonly string[] =>
     Buffer.from(bytes)
       .toString()

@@ -51,7 +51,7 @@ const ITEMS: readonly (readonly [json: string, isForeign: boolean])[] = [
 const SPACES = fc.constantFrom('', ' ', '\n\t')
 const someOf = (all: typeof BLOCKS) => fc.array(fc.constantFrom(...all), { maxLength: 5 })
 
-t.test('items of responses', async () => {
+t.test('removes foreign reasoning items from a responses request', async () => {
   fc.assert(
     fc.property(someOf(ITEMS), SPACES, fc.boolean(), (items, space, isStrict) => {
       const bodyOf = (list: typeof ITEMS, between: string): string =>
@@ -89,7 +89,7 @@ function same(found: string | null, expected: string): boolean {
   return JSON.stringify(JSON.parse(found ?? 'null')) === JSON.stringify(JSON.parse(expected))
 }
 
-t.test('the last member of a name counts, whatever escapes its name has', async (t) => {
+t.test('the last member of a name counts, even if its name has escapes', async (t) => {
   const foreign = '{"type":"thinking","thinking":"","signature":"sl1.x.y"}'
   const text = '{"type":"text","text":"b"}'
   const own = `{"role":"assistant","content":[${foreign}],"\\u0063ontent":[${text},${foreign}]}`
@@ -99,7 +99,7 @@ t.test('the last member of a name counts, whatever escapes its name has', async 
 
 const THOUGHT = '{"type":"thinking","thinking":"","signature":"sl1.x.y"}'
 
-t.test('a body as deep as a call may have loses them, too', async (t) => {
+t.test('foreign blocks are also removed from a body of the maximum depth', async (t) => {
   // The schema stands on the fourth level.
   const levels = INFERENCE_DEPTH_MAX - 3
   const schema = `${'{"items":'.repeat(levels - 1)}{}${'}'.repeat(levels - 1)}`
@@ -110,7 +110,7 @@ t.test('a body as deep as a call may have loses them, too', async (t) => {
   t.ok(same(sent('messages', bodyOf(`${THOUGHT},${text}`)), bodyOf(text)))
 })
 
-t.test("does not build the values of a call's arguments, which may be millions", async (t) => {
+t.test('does not build the values of the arguments of a call, of which there may be millions', async (t) => {
   const { parse } = JSON
   let longest = 0
   JSON.parse = (text: string): unknown => {
@@ -128,7 +128,7 @@ t.test("does not build the values of a call's arguments, which may be millions",
   t.ok(longest < THOUGHT.length, `${longest} characters`)
 })
 
-t.test('more foreign blocks than a function takes arguments', (t) => {
+t.test('removes more foreign blocks than a function takes arguments', (t) => {
   const block = '{"type":"thinking","thinking":"","signature":"sl1.a."}'
   const bodyOf = (blocks: readonly string[]): string => {
     const content = [...blocks, '{"type":"text","text":"x"}'].join(',')

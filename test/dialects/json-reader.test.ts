@@ -14,7 +14,7 @@ function isParsed(text: string): boolean {
   }
 }
 
-t.test('the walk accepts the same texts as JSON.parse', async (t) => {
+t.test('the JSON reader accepts the same texts as JSON.parse', async (t) => {
   const seed = Math.floor(Math.random() * 2 ** 32)
   const random = randomFrom(seed)
   const pieces = [
@@ -77,7 +77,7 @@ t.test('the walk accepts the same texts as JSON.parse', async (t) => {
     t.equal(isWhole(text), isParsed(text), text)
 })
 
-t.test('decoded bytes of strings are counted', async (t) => {
+t.test('counts the decoded bytes of strings', async (t) => {
   for (const text of [
     '',
     'plain',
@@ -105,7 +105,7 @@ t.test('decoded bytes of strings are counted', async (t) => {
   }
 })
 
-t.test('a value nests no deeper than any body', async (t) => {
+t.test('the depth of a value has the same maximum as the depth of a body', async (t) => {
   const lists = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth)
   t.equal(isWhole(lists(JSON_DEPTH_MAX)), true)
   t.equal(isWhole(lists(JSON_DEPTH_MAX + 1)), false)

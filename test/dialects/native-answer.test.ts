@@ -35,7 +35,7 @@ const message = (members: object, more: object = {}): object => ({
   choices: [{ index: 0, message: { role: 'assistant', ...members }, finish_reason: 'stop', ...more }],
 })
 
-t.test('bytes that no rule names stay as they came', async (t) => {
+t.test('bytes that no rule changes are passed on as received', async (t) => {
   const body = ` { "id":"chatcmpl-1", "object":"chat.completion","created":17,"model":"m-1" ,
   "choices" : [{"index":0,"message":{"role":"assistant","content":"\\u00e9 é 1e400","x":[1.0,1e400]},
   "logprobs":null,"finish_reason":"stop","native_finish_reason":"s"}], "usage" : {"prompt_tokens":3,
@@ -108,7 +108,7 @@ t.test('adds members that clients require, and removes nulls that they refuse', 
   })
 })
 
-t.test('calls of a whole answer that share an index have indexes of their own', async (t) => {
+t.test('calls of a whole answer that share an index get different indexes', async (t) => {
   const shown = (...calls: readonly string[]): readonly unknown[] => {
     const text = given(`{"choices":[{"message":{"tool_calls":[${calls.join(',')}]}}]}`)
     const { choices } = JSON.parse(text) as {
@@ -126,7 +126,7 @@ t.test('calls of a whole answer that share an index have indexes of their own', 
   t.same(shown(call(''), call('')), [undefined, undefined], 'a whole answer needs none')
 })
 
-t.test('reasoning goes out under the names of both its families of clients', async (t) => {
+t.test('reasoning is sent under both names that clients read', async (t) => {
   const stated = (members: string): string => {
     const text = given(`{"choices":[{"message":{"role":"assistant"${members}}}]}`)
     return /"message":(\{[^}]*\})/.exec(text)?.[1] ?? ''
@@ -172,7 +172,7 @@ t.test('output and usage are counted over all choices', async (t) => {
   t.match(must(read(silent)), { outputBytes: 0, usage: { input: 1, output: 0 } })
 })
 
-t.test('mends names with escapes, members that come twice and bytes that are not UTF-8', async (t) => {
+t.test('repairs escaped names, duplicate members and bytes that are not UTF-8', async (t) => {
   const body = JSON.stringify(message({ content: 'x' }))
   const odd = [
     body.replace('"id"', '"\\u0069d"'),
@@ -229,7 +229,7 @@ t.test('refuses bodies that are not an answer', async (t) => {
   for (const one of broken) t.match(read(one), { ok: false, failure: NO_CHAT }, one.slice(0, 80))
 })
 
-t.test('mutated answers never throw, and the accepted ones are answers', async (t) => {
+t.test('mutated answers never throw, and every accepted answer is a valid one', async (t) => {
   const seed = Math.floor(Math.random() * 2 ** 32)
   const random = randomFrom(seed)
   const call = { id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } }

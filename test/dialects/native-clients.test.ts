@@ -20,7 +20,7 @@ interface Delta {
   }[]
 }
 
-t.test("every provider's stream is valid, and keeps the provider's content", async (t) => {
+t.test('the stream of every provider is valid, and keeps its content', async (t) => {
   const { chunk: check } = await openRouterShapes()
   for (const [provider, events] of Object.entries(PROVIDER_STREAMS)) {
     const stream = new NativeChatStream(HEAD, FAILURE_OF)
@@ -55,7 +55,7 @@ t.test("every provider's stream is valid, and keeps the provider's content", asy
   }
 })
 
-t.test("every provider's answer is valid, and keeps the provider's content", async (t) => {
+t.test('the answer of every provider is valid, and keeps its content', async (t) => {
   const { answer: check } = await openRouterShapes()
   const usage = {
     prompt_tokens: 9,

@@ -41,7 +41,7 @@ function wanted(members: readonly WrittenMember[]): readonly WrittenMember[] {
     .map((one) => (one.name === 'model' ? { ...one, value: '"up\\"1"' } : one))
 }
 
-t.test("a provider gets the caller's members unchanged, except the spliced ones", async (t) => {
+t.test('a provider gets the members of the caller unchanged, except the spliced ones', async (t) => {
   for (let seed = 0; seed < CASES; seed++) {
     const { text, members } = written(seed)
     const out = sent(text, {}, seed % 2 === 0)
@@ -58,7 +58,7 @@ t.test("a provider gets the caller's members unchanged, except the spliced ones"
   }
 })
 
-t.test('a streamed call asks for its usage and keeps the other options of the stream', async (t) => {
+t.test('a streamed call requests its usage, and keeps the other options of the stream', async (t) => {
   for (let seed = 0; seed < CASES; seed++) {
     const { text } = new ChatTexts(seed).body()
     const before = JSON.parse(text) as { stream_options?: object | null }
@@ -77,7 +77,7 @@ function sorted(value: object | null | undefined): readonly unknown[] {
 
 const chat = '"model":"m","messages":[{"role":"user","content":"x"}]'
 
-t.test('options of a stream are opened whatever they have', async (t) => {
+t.test('`include_usage` is set in `stream_options` of any content', async (t) => {
   for (const [options, expected] of [
     ['{}', '{"include_usage":true}'],
     ['{ \n }', '{ \n "include_usage":true}'.replace('"include_usage":true}', '"include_usage":true}')],
@@ -101,7 +101,7 @@ t.test('options of a stream are opened whatever they have', async (t) => {
   }
 })
 
-t.test('a maximum of tokens is only added', async (t) => {
+t.test('a maximum of tokens is added, and never replaces a maximum of the request', async (t) => {
   const tokensMax = { name: 'max_completion_tokens', tokens: 9 } as const
   t.match(JSON.parse(sent(`{${chat}}`, { tokensMax })), { max_completion_tokens: 9 })
   t.match(JSON.parse(sent(`{${chat},"max_completion_tokens":null}`, { tokensMax })), {
@@ -115,7 +115,7 @@ t.test('a maximum of tokens is only added', async (t) => {
     t.equal(sent(`{${chat},"${own}":3}`, { tokensMax }), `{${chat.replace('"m"', '"up\\"1"')},"${own}":3}`)
 })
 
-t.test('members are cut wherever they stand, and an object without members is left', async (t) => {
+t.test('members are removed at every position, and an object without members remains valid', async (t) => {
   const out = (text: string): string => {
     const { body } = keptChat(`{${text}}`)
     const names = ['model', 'messages', 'trace', 'debug']
@@ -139,7 +139,7 @@ t.test('members are cut wherever they stand, and an object without members is le
     t.equal(out(text), expected, text)
 })
 
-t.test('adds members after the others, and to an object without others', async (t) => {
+t.test('adds members at the end of an object, even of an empty one', async (t) => {
   const { body } = keptChat(`{${chat}}`)
   const out = providerBody(body, [
     { kind: 'cut', name: 'messages' },
@@ -151,7 +151,7 @@ t.test('adds members after the others, and to an object without others', async (
   t.throws(() => providerBody(body, [{ kind: 'cut', name: 'nobody' }]), 'a place that is not kept is a bug')
 })
 
-t.test('a large body goes out as slices of its own bytes', async (t) => {
+t.test('a large body is sent as slices of its own bytes', async (t) => {
   const text = `{"trace":{},"messages":[{"role":"user","content":"${'é'.repeat(INLINE_JSON_BYTES_MAX)}"}],"model":"m"}`
   const { body } = keptChat(text)
   const pieces = providerBody(body, [], OWN)
@@ -160,7 +160,7 @@ t.test('a large body goes out as slices of its own bytes', async (t) => {
   t.equal(Buffer.concat(pieces).toString(), text.replace('"trace":{},', '').replace('"m"', '"up\\"1"'))
 })
 
-t.test('released bytes go back once, and are never sent', async (t) => {
+t.test('the memory of released bytes is returned once, and the bytes are never sent', async (t) => {
   let count = 0
   const { body } = keptChat(`{${chat}}`, { released: () => void count++ })
   body.release()

@@ -36,7 +36,7 @@ const FIRST = event('{"index":0,"delta":{"content":"a","x":1},"finish_reason":nu
 const same = (t: Test, like: string, data: string): void =>
   void t.same(readBehind([BEGUN, FIRST, like, like, like], data), readBehind([BEGUN, FIRST], data), data)
 
-t.test('texts of every kind', async (t) => {
+t.test('a repeated event gives the same bytes as the walk, for texts of every kind', async (t) => {
   const like = event(text('"a"'))
   const texts = [
     '""',
@@ -52,7 +52,7 @@ t.test('texts of every kind', async (t) => {
     same(t, like, event(text(json)))
 })
 
-t.test('walks over differences outside of the text', async (t) => {
+t.test('an event that differs outside its text is read by the walk', async (t) => {
   const like = event(text('"a"'), ',"usage":null,"x":"1"')
   for (const data of [
     event(text('"b"'), ',"usage":null,"x":"22"'),
@@ -68,7 +68,7 @@ t.test('walks over differences outside of the text', async (t) => {
     same(t, like, data)
 })
 
-t.test('members around the text are replaced, taken out and counted as by the walk', async (t) => {
+t.test('members around the text are replaced, removed and counted as by the walk', async (t) => {
   for (const like of [
     event('{"delta":{"tool_calls":null,"content":"a","refusal":null,"name":null}}', ''),
     event('{"index":0,"delta":{"reasoning_content":"hm","content":"a"},"finish_reason":""}'),
@@ -79,7 +79,7 @@ t.test('members around the text are replaced, taken out and counted as by the wa
       same(t, like, like.replace('"content":"a"', `"content":${json}`))
 })
 
-t.test('random texts, each event after the last', async (t) => {
+t.test('random texts give the same bytes as the walk, each event after the previous one', async (t) => {
   const random = randomFrom(7)
   const stream = new NativeChatStream(HEAD, FAILURE_OF)
   stream.read(Buffer.from(`data: ${BEGUN}\n\n`))

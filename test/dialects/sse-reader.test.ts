@@ -41,7 +41,7 @@ for (const [lineEnd, called] of [
   ['\r', 'CR'],
   ['\r\n', 'CRLF'],
 ] as const) {
-  t.test(`events with ${called} are the same wherever the reads are cut`, async (t) => {
+  t.test(`events with ${called} are the same however the stream is split into reads`, async (t) => {
     for (const stream of STREAMS) {
       const bytes = Buffer.from(stream.replaceAll('\n', lineEnd))
       const expected = eventsOf(bytes)
@@ -55,7 +55,7 @@ for (const [lineEnd, called] of [
   })
 }
 
-t.test('random streams in random pieces give the events of the standard', async (t) => {
+t.test('random streams in random pieces give the events that the standard prescribes', async (t) => {
   const seed = Math.floor(Math.random() * 2 ** 32)
   const random = randomFrom(seed)
   const parts = [
@@ -91,7 +91,7 @@ t.test('random streams in random pieces give the events of the standard', async 
   t.pass(`seed ${seed}`)
 })
 
-t.test('bytes that begin like a mark but are not one belong to an unknown field', async (t) => {
+t.test('bytes that begin like a byte order mark but are not one belong to an unknown field', async (t) => {
   for (const begin of [[0xef], [0xef, 0xbb], [0xef, 0xbb, 0xbe]]) {
     const bytes = Buffer.concat([Buffer.from(begin), Buffer.from('data: 1\n\ndata: 2\n\n')])
     t.same(eventsIn([bytes]), [{ name: '', data: '2' }])
@@ -99,7 +99,7 @@ t.test('bytes that begin like a mark but are not one belong to an unknown field'
   }
 })
 
-t.test('the data of one read and one line is a slice of the read bytes', async (t) => {
+t.test('data that arrive in one read and one line are a slice of the read bytes', async (t) => {
   const bytes = Buffer.from('data: {"a":1}\n\ndata: b\ndata: c\n\n')
   const [one, two] = new SseReader().read(bytes).events
   t.equal(one?.data.buffer, bytes.buffer)
@@ -108,7 +108,7 @@ t.test('the data of one read and one line is a slice of the read bytes', async (
   t.equal(two?.isOneLine, false)
 })
 
-t.test('an event above its maximum is refused, after those before it', async (t) => {
+t.test('an event larger than the maximum is refused, after the events before it', async (t) => {
   const failure = { name: 'upstream_too_large', fields: { limit: 10 } }
   const hundred = 'x'.repeat(100)
   for (const text of [
@@ -130,7 +130,7 @@ t.test('an event above its maximum is refused, after those before it', async (t)
   }
 })
 
-t.test('a line without end is held up to the maximum of an event, and no longer', async (t) => {
+t.test('a line of an ignored field without an end is not kept in memory', async (t) => {
   for (const begin of [':', 'id: ', 'unknown', 'database: ', 'events: ']) {
     const reader = new SseReader()
     const more = Buffer.alloc(MIB, 'x')
@@ -142,7 +142,7 @@ t.test('a line without end is held up to the maximum of an event, and no longer'
   }
 })
 
-t.test('ignores a name above its maximum, however it comes', async (t) => {
+t.test('ignores an event name longer than the maximum, however it is split into reads', async (t) => {
   const kept = 'n'.repeat(128)
   for (const begin of ['event:', 'event: ']) {
     for (const name of [kept, `${kept}n`, 'n'.repeat(100_000)]) {
@@ -168,7 +168,7 @@ t.test('very many fields, lines and reads are one event', async (t) => {
   t.equal(reader.read(Buffer.from('\n\n')).events[0]?.data.length, MANY)
 })
 
-t.test('lines that belong to no event end a stream that has too many of them', async (t) => {
+t.test('a stream fails after too many lines that belong to no event', async (t) => {
   for (const line of [':\n', '\n', 'id: 1\n', 'event: a\n', 'x'.repeat(200) + '\n']) {
     let nowMs = 0
     const reader = new SseReader(MIB, () => nowMs)
@@ -183,7 +183,7 @@ t.test('lines that belong to no event end a stream that has too many of them', a
   }
 })
 
-t.test('events may have their own lines without end', async (t) => {
+t.test('events may have a few lines of their own, for any number of events', async (t) => {
   const reader = new SseReader(MIB, () => 0)
   const lines = ': a\n'.repeat(STRAY_LINES_PER_EVENT - 1)
   const event = `${lines}id: 1\nevent: message\ndata: 1\n\n`

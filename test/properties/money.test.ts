@@ -97,7 +97,7 @@ const TIGHT: Limits = {
 
 for (const seed of SEEDS) {
   t.test(
-    `limits are spent to their end and never exceeded, and every cost is booked once (seed ${seed})`,
+    `limits are fully spent and never exceeded, and every cost is booked once (seed ${seed})`,
     async (t) => {
       const run = openRun(seed, TIGHT)
       await spendFor(run, SECONDS)
@@ -114,7 +114,7 @@ for (const seed of SEEDS) {
   )
 
   t.test(
-    `a store that fails and forgets to answer costs calls, and loses and doubles nothing (seed ${seed})`,
+    `a store that fails and loses answers makes calls fail, but no cost is lost or doubled (seed ${seed})`,
     async (t) => {
       const run = openRun(seed, TIGHT)
       const { simulation, lender } = run.world
@@ -134,7 +134,7 @@ for (const seed of SEEDS) {
   )
 
   t.test(
-    `days that turn under load, also back and forth, put every call into one window of each kind (seed ${seed})`,
+    `when the day changes under load, also back and forth, each call counts in one window of each kind (seed ${seed})`,
     async (t) => {
       const run = openRun(seed, { o1: { lifetime: usd(50) }, w1: { daily: usd(0.03), monthly: usd(0.1) } })
       const { simulation, lender } = run.world
@@ -164,7 +164,7 @@ for (const seed of SEEDS) {
   )
 
   t.test(
-    `a front that dies forfeits its open calls alone, and the others spend the rest (seed ${seed})`,
+    `a front that dies forfeits only its open calls, and the others spend the rest (seed ${seed})`,
     async (t) => {
       const run = openRun(seed, TIGHT)
       const { simulation, lender } = run.world

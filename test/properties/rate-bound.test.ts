@@ -42,7 +42,7 @@ const RUNS: fc.Arbitrary<Run> = fc
     ...(kind !== 'default' && { burst: kind === 'one' ? 1 : run.limitRpm }),
   }))
 
-t.test('in no window more than limit × (W + 100 ms) + burst is admitted, over several fronts', async (t) => {
+t.test('no window W admits more than limit × (W + 100 ms) + burst, over several fronts', async (t) => {
   await fc.assert(
     fc.asyncProperty(RUNS, async (run) => {
       const { admitted } = await drive(run)
@@ -77,7 +77,7 @@ t.test('under pressure at least 96 % of limit and burst are admitted', async (t)
   t.pass('nothing is lost')
 })
 
-t.test('a Redis that forgets, goes away or freezes adds at most one burst', async (t) => {
+t.test('a Redis that loses its data, is unreachable or freezes adds at most one burst', async (t) => {
   const trouble = RUNS.filter((run) => run.limitRpm >= 60)
   await fc.assert(
     fc.asyncProperty(trouble, fc.constantFrom('forget', 'down', 'stalled'), async (run, kind) => {
@@ -98,7 +98,7 @@ t.test('a Redis that forgets, goes away or freezes adds at most one burst', asyn
   t.pass('every window kept the bound')
 })
 
-t.test('tokens held by a front that goes quiet do not add to the tokens granted later', async (t) => {
+t.test('tokens that an inactive front holds do not add to the tokens granted later', async (t) => {
   const limitRpm = 6_000
   let worst = -Infinity
   for (const calls of [10, 20, 45]) {

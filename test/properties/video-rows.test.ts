@@ -171,7 +171,7 @@ function isBackward({
 
 for (const seed of SEEDS) {
   t.test(
-    `rows only move forward, and each job ends once, fully booked, whichever runner acts (seed ${seed})`,
+    `states of jobs never go back, and each job ends and is booked once, whichever runner acts (seed ${seed})`,
     async (t) => {
       const stand = await openVideoStand(t, 10)
       const { sql } = stand.store

@@ -49,7 +49,7 @@ const ELSEWHERE: readonly string[] = [
   'A load test of streams: npm run bench',
 ]
 
-t.test('the blocks that are not run are these', async (t) => {
+t.test('only the listed blocks are not run', async (t) => {
   // Samples in Python and TypeScript need packages; their syntax is checked in `samples.test.ts`.
   const found = blocks.filter(({ mark, language }) => mark !== null && !['python', 'ts'].includes(language))
   t.same(
@@ -62,7 +62,7 @@ t.test('the blocks that are not run are these', async (t) => {
   )
 })
 
-t.test('no fence of a page is missed', async (t) => {
+t.test('every fenced block of a page is found', async (t) => {
   const fences = USER_PAGES.flatMap(({ text }) =>
     text.split('\n').filter((line) => /^\s*(?:```|~~~)/.test(line)),
   )
@@ -74,7 +74,7 @@ t.test('the contents of the README name each page for users once', async (t) => 
 })
 
 t.test(
-  'no two pages have sections of one name with blocks, since a section is run by its name',
+  'no two pages with blocks have sections of the same name, because a section is run by its name',
   async (t) => {
     const pagesOf = (name: string): number =>
       new Set(blocks.filter(({ section }) => section === name).map(({ path }) => path)).size
@@ -94,14 +94,14 @@ const SHOWN = blocksOf(
   '```sh\napi=1\nget() { curl "$1"; }\n# a remark\nbin/sluice keys list\n# 200 {"data":[]}\n```\n',
 )
 
-t.test('a remark and an empty line are not lines that a block needs', async (t) => {
+t.test('a comment and an empty line are not counted as lines that a block needs', async (t) => {
   t.same(
     linesOf(SHOWN).map(({ number, text }) => `${number} ${text}`),
     ['2 api=1', '3 get() { curl "$1"; }', '5 bin/sluice keys list', '6 # 200 {"data":[]}'],
   )
 })
 
-t.test('a streamed answer is read by its events, each of which it must have', async (t) => {
+t.test('a streamed answer is compared event by event, and must have each documented event', async (t) => {
   const text = '```sh\ncurl x\n# 200\n# data: {"a":"b",…}\n# data: [DONE]\n```\n'
   const [command] = blocksOf(text).flatMap(commandsOf)
   t.same(command?.answer, { status: 200, body: [{ a: 'b' }, '[DONE]'] })
@@ -111,7 +111,7 @@ t.test('a streamed answer is read by its events, each of which it must have', as
   t.same(differences(command?.answer?.body, stream('{}')).length, 1)
 })
 
-t.test('a line is taken out, or has a mistake put into it', async (t) => {
+t.test('removes a line, or puts a mistake into it', async (t) => {
   const [, , verb, answer] = linesOf(SHOWN)
   t.equal(verb && withoutLine(verb).text, 'api=1\nget() { curl "$1"; }\n# a remark\n# 200 {"data":[]}')
   t.match(verb && withMistake(verb).text, 'bin/sluice no-keys list')

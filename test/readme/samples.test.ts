@@ -49,7 +49,7 @@ t.test('each TypeScript sample of the guides is valid', async (t) => {
   )
 })
 
-t.test('the guides of calls have Python next to curl', async (t) => {
+t.test('the guides of calls show Python next to curl', async (t) => {
   const pages = ['chat', 'responses', 'messages', 'embeddings', 'streaming', 'errors', 'files', 'keys']
   const having = new Set(of('python').map(({ path }) => path))
   t.same(

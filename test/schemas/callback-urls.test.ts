@@ -34,7 +34,7 @@ t.test('accepts a name that cannot be looked up now, because every delivery look
   t.equal(await text('https://hooks.example:8443/in'), 'accepted')
 })
 
-t.test('names that never resolve take lookups of one workspace only', async (t) => {
+t.test('names that never resolve use up the lookups of their own workspace only', async (t) => {
   const asked: string[] = []
   const ends: (() => void)[] = []
   const gate = openEgress({

@@ -14,7 +14,7 @@ t.test('a holder has what it took minus what it returned; together they have at 
   t.end()
 })
 
-t.test('holders that left are forgotten, and those that hold stay', (t) => {
+t.test('holders without a share are forgotten, and holders with a share are kept', (t) => {
   const shares = new Shares(10)
   shares.add(3, 'stays')
   for (let nth = 0; nth < 1_000; nth++) {

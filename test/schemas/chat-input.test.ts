@@ -22,7 +22,7 @@ const of = (more: Partial<ChatBody>) => {
   return made.value
 }
 
-t.test('words are counted as a match of each of them counts', async (t) => {
+t.test('counts the same number of words as a regular expression that matches each word', async (t) => {
   const text = fc.string({
     unit: fc.constantFrom(
       'a',
@@ -50,26 +50,23 @@ t.test('words are counted as a match of each of them counts', async (t) => {
   t.end()
 })
 
-t.test(
-  'the last text is that of the last message of the user, its parts on lines of their own',
-  async (t) => {
-    const parts = [
-      { type: 'text' as const, text: 'one' },
-      { type: 'image_url', image_url: {} },
-      { type: 'text' as const, text: 'two' },
-    ]
-    const messages = [
-      { role: 'user' as const, content: 'before' },
-      { role: 'user' as const, content: parts },
-      { role: 'assistant' as const, content: null },
-      { role: 'tool' as const, content: 'a result', tool_call_id: 'x' },
-    ]
-    t.match(of({ messages }), { last: 'one\ntwo', promptWords: 5 })
-    t.equal(of({ messages: [{ role: 'system', content: 'x' }] }).last, '')
-  },
-)
+t.test('the last text is the text of the last user message, with each part on a separate line', async (t) => {
+  const parts = [
+    { type: 'text' as const, text: 'one' },
+    { type: 'image_url', image_url: {} },
+    { type: 'text' as const, text: 'two' },
+  ]
+  const messages = [
+    { role: 'user' as const, content: 'before' },
+    { role: 'user' as const, content: parts },
+    { role: 'assistant' as const, content: null },
+    { role: 'tool' as const, content: 'a result', tool_call_id: 'x' },
+  ]
+  t.match(of({ messages }), { last: 'one\ntwo', promptWords: 5 })
+  t.equal(of({ messages: [{ role: 'system', content: 'x' }] }).last, '')
+})
 
-t.test('members that are null count as left out', async (t) => {
+t.test('members that are null count as missing', async (t) => {
   const nulls = Object.fromEntries(
     [
       'stream',
@@ -91,7 +88,7 @@ t.test('members that are null count as left out', async (t) => {
 const refusalOf = (more: object) =>
   chatInputOf({ model: 'm', messages: [{ role: 'user', content: 'hi' }], ...more }, BYTES)
 
-t.test('plugins and tools that run at OpenRouter are refused by their names', async (t) => {
+t.test('plugins and tools that run at OpenRouter are refused by name', async (t) => {
   const tool = { type: 'function', function: { name: 'f' } }
   for (const [more, path] of [
     [{ plugins: [{ id: 'web' }] }, '/plugins'],
@@ -111,12 +108,12 @@ t.test('plugins and tools that run at OpenRouter are refused by their names', as
     t.ok(refusalOf(more).ok, JSON.stringify(more))
 })
 
-t.test('transforms that do nothing here are named', async (t) => {
+t.test('transforms, which have no effect, are reported as dropped', async (t) => {
   t.same(of({ transforms: ['middle-out'] }).dropped, ['transforms'])
   t.same([of({ transforms: [] }).dropped, of({ transforms: null }).dropped], [[], []])
 })
 
-t.test('the models, the preferences and the preset are kept for routing', async (t) => {
+t.test('the models, the provider preferences and the preset are kept for routing', async (t) => {
   const provider = { order: ['acme'] }
   t.match(of({ models: ['a/b'], provider, preset: 'p' }), { models: ['a/b'], provider, preset: 'p' })
   t.match(of({ models: null, provider: null, preset: null }), { models: [], provider: null, preset: null })
@@ -125,7 +122,7 @@ t.test('the models, the preferences and the preset are kept for routing', async 
 const sizeOf = (content: readonly object[], more: Partial<ChatBody> = {}) =>
   of({ ...more, messages: [{ role: 'user', content: content as [] }] }).size
 
-t.test('media are counted by kind, and their base64 is no prompt', async (t) => {
+t.test('media are counted by kind, and their base64 does not count as prompt', async (t) => {
   const data = 'A'.repeat(100)
   const url = (head: string) => `data:${head},${data}`
   const size = sizeOf([
@@ -172,7 +169,7 @@ t.test('counts a part in full when a provider may read it as text', async (t) =>
   t.equal(sizeOf([{ type: 'input_audio', input_audio: { data: 'A'.repeat(2 * BYTES) } }]).promptBytesMost, 0)
 })
 
-t.test('an estimate counts media by their kinds and sizes, and texts as they decode', async (t) => {
+t.test('an estimate counts media by kind and size, and texts by their decoded length', async (t) => {
   const url = (type: string, bytes: number): string =>
     `data:${type};base64,${'A'.repeat(Math.ceil(bytes / 3) * 4)}`
   const file = (file_data: string): object => ({ type: 'file', file: { file_data } })
@@ -213,7 +210,7 @@ t.test('an estimate counts media by their kinds and sizes, and texts as they dec
   t.same(size.text, { bytes: 100, mediaTokens: 1_000 }, 'a sound that the provider has stored')
 })
 
-t.test('a request asks for reasoning, against it, or leaves it to the model', async (t) => {
+t.test('a request turns reasoning on, turns it off, or leaves it to the model', async (t) => {
   const asks = (more: object): boolean | null => of(more).asksReasoning
   t.same(asks({}), null)
   t.same(asks({ reasoning: { exclude: true } }), null, 'what is not shown is thought too')
@@ -232,7 +229,7 @@ t.test('a request asks for reasoning, against it, or leaves it to the model', as
     t.same(asks(more), false, JSON.stringify(more))
 })
 
-t.test('messages, tools and a form of the answer are counted', async (t) => {
+t.test('counts messages, tools and a format of the answer', async (t) => {
   const tool = { type: 'function' as const, function: { name: 'f' } }
   t.match(sizeOf([], { tools: [tool, tool], response_format: { type: 'json_object' } }), {
     messages: 1,
@@ -242,7 +239,7 @@ t.test('messages, tools and a form of the answer are counted', async (t) => {
   t.match(sizeOf([], { response_format: { type: 'text' } }), { tools: 0, hasFormat: false })
 })
 
-t.test('the larger of two maxima of tokens bounds the cost', async (t) => {
+t.test('the larger of the two maxima of tokens bounds the cost', async (t) => {
   const of = (more: Partial<ChatBody>) => sizeOf([], more).tokensMax
   t.same([of({}), of({ max_tokens: 5 }), of({ max_completion_tokens: 7, max_tokens: null })], [null, 5, 7])
   t.same(
@@ -251,7 +248,7 @@ t.test('the larger of two maxima of tokens bounds the cost', async (t) => {
   )
 })
 
-t.test('the effort of a request has a class, by its word or by its budget of tokens', async (t) => {
+t.test('the effort of a request has a class, from its name or its token budget', async (t) => {
   const effort = (more: object): string | undefined => of(more).effort
   t.equal(effort({}), undefined)
   t.equal(effort({ reasoning_effort: 'low' }), 'low')

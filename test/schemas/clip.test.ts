@@ -1,7 +1,7 @@
 import t from 'tap'
 import { CLIP_ASPECT_RATIOS, CLIP_RESOLUTIONS, CLIP_SIZES, clipSize } from '../../src/schemas/videos/clip.ts'
 
-t.test('each resolution names the shorter side, and each size is even', async (t) => {
+t.test('each resolution is the shorter side, and each size is even', async (t) => {
   for (const resolution of CLIP_RESOLUTIONS) {
     for (const aspectRatio of CLIP_ASPECT_RATIOS) {
       const { width, height } = clipSize(resolution, aspectRatio)
@@ -11,7 +11,7 @@ t.test('each resolution names the shorter side, and each size is even', async (t
   }
 })
 
-t.test('sizes are those that players know', async (t) => {
+t.test('sizes are the usual ones of video players', async (t) => {
   t.same(CLIP_SIZES, [
     '640x360',
     '360x640',

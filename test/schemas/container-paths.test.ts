@@ -14,7 +14,7 @@ import {
   PATH_SEGMENTS_MAX,
 } from '../../src/schemas/files/file-limits.ts'
 
-t.test('paths that leave the container, or have another form, are refused', async (t) => {
+t.test('refuses paths that leave the container or have an invalid form', async (t) => {
   const refused = [
     '',
     '/',
@@ -44,7 +44,7 @@ t.test('paths that leave the container, or have another form, are refused', asyn
   )
 })
 
-t.test('every other path is kept as it is', async (t) => {
+t.test('every other path is kept unchanged', async (t) => {
   const kept = [
     'a',
     'out/report.csv',
@@ -67,7 +67,7 @@ t.test('every other path is kept as it is', async (t) => {
   )
 })
 
-t.test('the id of a path reads back as the path', async (t) => {
+t.test('the id of a path decodes to the same path', async (t) => {
   t.equal(containerFileId('out/report.csv'), 'cfile_b3V0L3JlcG9ydC5jc3Y')
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme', minLength: 1, maxLength: 60 }), (text) => {
@@ -77,7 +77,7 @@ t.test('the id of a path reads back as the path', async (t) => {
   )
 })
 
-t.test('an id of a refused path, and a second spelling of an id, are no ids', async (t) => {
+t.test('an id of a refused path, and a second spelling of an id, are invalid', async (t) => {
   const refused = [
     'file_b3V0',
     'cfile_',
@@ -94,7 +94,7 @@ t.test('an id of a refused path, and a second spelling of an id, are no ids', as
   )
 })
 
-t.test('container ids are of the three forms and no other', async (t) => {
+t.test('container ids have one of three forms', async (t) => {
   const good = [
     'a',
     'A_-9',

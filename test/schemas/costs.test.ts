@@ -3,7 +3,7 @@ import t from 'tap'
 import { chargedNano, costNano } from '../../src/schemas/money/costs.ts'
 import { COST_NANO_MAX } from '../../src/schemas/money/money-limits.ts'
 
-t.test('a cost is rounded up once, also where tokens times price are no safe integer', (t) => {
+t.test('a cost is rounded up once, even if tokens times price exceeds the safe integers', (t) => {
   t.equal(costNano(1, { promptNanoPerMillion: 1, requestNano: 0 }), 1)
   t.equal(costNano(3, { promptNanoPerMillion: 20_000_000, requestNano: 7 }), 67)
   t.equal(costNano(0, { promptNanoPerMillion: 20_000_000, requestNano: 0 }), 0)

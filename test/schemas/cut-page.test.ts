@@ -10,7 +10,7 @@ const row = (share: number): { text: string } => ({
 const same = <T>(value: T): T => value
 
 t.test(
-  'pages by offset cover the whole list, and none exceeds the bound by more than one item',
+  'pages by offset cover the whole list, and no page exceeds the byte limit by more than one item',
   async (t) => {
     const sizes = fc.array(fc.constantFrom(0, 0.01, 0.3, 0.7, 1, 2.5), { maxLength: 12 })
     fc.assert(
@@ -48,7 +48,7 @@ t.test('a page ends with the item that reaches its byte limit, and reports wheth
   t.same([cutPage([row(3)], same).data.length, cutPage([], same).isCut], [1, false], 'one there always is')
 })
 
-t.test('a page past the end has no more items', async (t) => {
+t.test('a page after the end has no items', async (t) => {
   t.same(offsetPage({ rows: [], totalCount: 3 }, { offset: 7 }, same), {
     data: [],
     total_count: 3,

@@ -7,7 +7,7 @@ import {
   REFUSED_PORTS,
 } from '../../src/schemas/egress/destinations.ts'
 
-t.test('443 and the ports from 1024 on are allowed, less the published ones', async (t) => {
+t.test('allows port 443 and the ports from 1024 on, except the refused ones', async (t) => {
   const allowed = Array.from({ length: 65_537 }, (_, port) => port).filter(isPortAllowed)
   const refused = Object.keys(REFUSED_PORTS).map(Number)
   t.equal(allowed.length, 1 + 65_536 - 1_024 - refused.length)
@@ -32,7 +32,7 @@ t.test('the page on destinations names every refused port with the service that 
   }
 })
 
-t.test('names and addresses have one form of writing', async (t) => {
+t.test('names and addresses are accepted only in their canonical form', async (t) => {
   const good = {
     'good.example': 'name',
     localhost: 'name',

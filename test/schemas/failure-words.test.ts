@@ -4,7 +4,7 @@ import { FAILURES, type FailureName } from '../../src/schemas/failures.ts'
 import { failureWords } from '../../src/schemas/failure-words.ts'
 
 t.test(
-  'every failure has a cause and a remedy in whole sentences, without a place that nothing fills',
+  'every failure has a cause and a remedy in whole sentences, without unfilled placeholders',
   async (t) => {
     for (const name of Object.keys(FAILURES) as FailureName[]) {
       const { cause = '', remedy = '' } = failureWords(name) ?? {}
@@ -17,7 +17,7 @@ t.test(
   },
 )
 
-t.test('a remedy for the operator names no member of an answer that only the caller has', async (t) => {
+t.test('remedies for the operator do not refer to answer members that only the caller has', async (t) => {
   for (const name of Object.keys(FAILURES)) t.notMatch(failureWords(name)?.remedy, /metadata\.issues/, name)
   t.match(failureWords('body_invalid')?.remedy, /in the list of invalid inputs/)
 })
@@ -30,7 +30,7 @@ t.test('a quota is not of files alone: keys, workspaces and interns have one too
   })
 })
 
-t.test('an unknown failure name has no words', async (t) => {
+t.test('an unknown failure name has no cause or remedy', async (t) => {
   for (const name of ['', 'constructor', '__proto__', 'MODEL_UNKNOWN'])
     t.equal(failureWords(name), null, name)
 })

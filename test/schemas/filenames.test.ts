@@ -16,7 +16,7 @@ t.test('accepts names in any language, and with emoji', async (t) => {
   }
 })
 
-t.test('a name that is no text, or that would look like another one, is refused', async (t) => {
+t.test('refuses a name that is not valid text, or that would look like another name', async (t) => {
   const names = [
     'a\ud800b',
     '\udc00',

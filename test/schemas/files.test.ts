@@ -19,7 +19,7 @@ const FILE: ShownFile = {
 }
 
 t.test(
-  'the shape follows the caller: anthropic-version first, then OpenAI by agent or by any x-stainless header',
+  'the shape depends on the caller: anthropic-version first, then OpenAI by user agent or an x-stainless header',
   async (t) => {
     t.equal(shapeOf({}), 'openrouter')
     t.equal(shapeOf({ 'user-agent': 'curl/8 OpenAI/JS' }), 'openrouter')
@@ -29,7 +29,7 @@ t.test(
   },
 )
 
-t.test('each shape is one that the schema allows, with its own names of the same facts', async (t) => {
+t.test('each shape matches the schema, and has its own names for the same facts', async (t) => {
   const check = Compile(FileAnswer)
   for (const shape of ['openrouter', 'anthropic', 'openai'] as const satisfies readonly FileShape[]) {
     t.ok(check.Check(fileAnswer(FILE, shape)), shape)

@@ -49,7 +49,7 @@ t.test('left out are the last hour, requests, all of them, and a grain that make
   t.equal(grainOf(MONTH_S), 3_600)
 })
 
-t.test('points are whole grains, never more than their number, and none in the future', async (t) => {
+t.test('points are whole grains, at most the maximum number, and never in the future', async (t) => {
   const input = ask({ from: at(NOW_S - HISTORY_SECONDS_KEPT - 30), grain: 'second', to: at(NOW_S + 900) })
   t.match(input, { untilS: NOW_S, sinceS: NOW_S - HISTORY_POINTS_MAX })
   t.match(ask({ from: at(NOW_S - 61), grain: 'minute' }), { sinceS: NOW_S - 120, untilS: NOW_S })

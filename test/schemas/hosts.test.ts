@@ -9,18 +9,18 @@ import {
 import { ISSUES_MAX } from '../../src/schemas/limits/limits.ts'
 import { NEAR_MISSES, REFUSED_HOSTS, SAME_HOSTS } from '../support/egress/near-hosts.ts'
 
-t.test('a host is lowered and loses one trailing dot', async (t) => {
+t.test('a host is lower-cased and loses one trailing dot', async (t) => {
   for (const text of SAME_HOSTS) t.equal(normalHost(text), 'api.example.com', text)
 })
 
 t.test(
-  'schemes, ports, paths, wildcards, user information, addresses, other scripts and empty labels are refused',
+  'refuses schemes, ports, paths, wildcards, user info, addresses, other scripts and empty labels',
   async (t) => {
     for (const text of REFUSED_HOSTS) t.equal(normalHost(text), null, JSON.stringify(text))
   },
 )
 
-t.test('no near miss becomes the host that it resembles', async (t) => {
+t.test('a near miss is never normalized to the host that it resembles', async (t) => {
   t.same(
     NEAR_MISSES.filter((text) => normalHost(text) === 'api.example.com'),
     [],
@@ -44,12 +44,12 @@ t.test('a host has at most 253 characters without its trailing dot, and labels o
   t.equal(normalHost(`${label}a.com`), null)
 })
 
-t.test('duplicates collapse after normalization and the result is sorted', async (t) => {
+t.test('duplicates are merged after normalization, and the result is sorted', async (t) => {
   const { hosts } = normalHosts(['b.example', 'A.example', 'a.example.', 'B.EXAMPLE'], '/hosts')
   t.same(hosts, ['a.example', 'b.example'])
 })
 
-t.test('an issue names the place of a host, never its text', async (t) => {
+t.test('an issue names the position of a host, never its text', async (t) => {
   const { issues } = normalHosts(['good.example', 'https://hidden.example'], '/hosts')
   t.match(issues, [{ path: '/hosts/1', message: 'has a scheme' }])
   t.notMatch(JSON.stringify(issues), 'hidden')
@@ -62,7 +62,7 @@ t.test('an issue names the place of a host, never its text', async (t) => {
   )
 })
 
-t.test('normalizing is idempotent, and a URL leaves a normalized host unchanged', async (t) => {
+t.test('normalizing is idempotent, and the URL parser leaves a normalized host unchanged', async (t) => {
   const label = fc.stringMatching(/^[A-Za-z0-9-]{1,8}$/)
   const text = fc.oneof(
     fc.string(),

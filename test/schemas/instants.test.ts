@@ -1,7 +1,7 @@
 import t from 'tap'
 import { instantOf } from '../../src/schemas/values/instants.ts'
 
-t.test('an instant is read by its offset', async (t) => {
+t.test('an instant is converted to UTC by its offset', async (t) => {
   t.equal(instantOf('2027-01-31T12:00:00+02:00')?.toISOString(), '2027-01-31T10:00:00.000Z')
   t.equal(instantOf('2028-02-29t23:59:59.5z')?.toISOString(), '2028-02-29T23:59:59.500Z')
 })
@@ -23,5 +23,5 @@ for (const text of [
   '2027-01-01T00:00Z',
   '9999-12-31T23:59:59-00:01',
 ]) {
-  t.test(`no instant: '${text}'`, async (t) => t.equal(instantOf(text), null))
+  t.test(`not an instant: '${text}'`, async (t) => t.equal(instantOf(text), null))
 }

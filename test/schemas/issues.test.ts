@@ -23,7 +23,7 @@ t.test('lists every allowed form when an input matches none', async (t) => {
   ])
 })
 
-t.test('a value of a kind that no branch of a union takes is reported by its kind', async (t) => {
+t.test('a value of a type that no branch of a union accepts is reported by its type', async (t) => {
   const textFor = (body: object) =>
     textOf({
       name: 'body_invalid',
@@ -49,7 +49,7 @@ t.test('a union of values and null names the values', async (t) => {
   t.match(issuesOf(open, 'c'), [{ message: 'matches none of the allowed forms' }])
 })
 
-t.test('reports the place of a fault inside the form that was meant', async (t) => {
+t.test('reports the path of a fault inside the intended form', async (t) => {
   t.match(issues({ model: 'm', input: [1, 2, 'three'] }), [{ path: '/input/2', message: 'is string' }])
   t.match(issues({ model: 'm', input: [[1], [2.5]] }), [
     { path: '/input/1/0', message: 'is not a whole number' },
@@ -59,7 +59,7 @@ t.test('reports the place of a fault inside the form that was meant', async (t) 
   ])
 })
 
-t.test('lists the known types when a part has none of them', async (t) => {
+t.test('lists the known types when the type of a part is unknown', async (t) => {
   const expected = 'one of "text", "image_url", "input_audio", "input_video", "input_file"'
   t.same(issues({ model: 'm', input: [{ content: [{ type: 'image' }] }] }), [
     { path: '/input/0/content/0/type', message: 'is not one of the allowed values', expected },
@@ -75,14 +75,14 @@ for (const [member, request] of [
   ['preferred_max_latency/p42', { preferred_max_latency: { p42: 1 } }],
   ['preferred_min_throughput/p42', { preferred_min_throughput: { p42: 1 } }],
 ] as const) {
-  t.test(`a misspelled wish is refused: ${member}`, async (t) => {
+  t.test(`refuses a misspelled preference: ${member}`, async (t) => {
     const body = { model: 'm', input: 'x', provider: request }
     t.notOk(Check(EmbeddingsBody, body))
     t.match(issues(body), [{ path: `/provider/${member}`, message: 'is not a known member' }])
   })
 }
 
-t.test('names both forms of a price when it has neither', async (t) => {
+t.test('an invalid price is reported with both allowed forms', async (t) => {
   for (const prompt of ['cheap', -1, true]) {
     t.match(issues({ model: 'm', input: 'x', provider: { max_price: { prompt } } }), [
       { path: '/provider/max_price/prompt', expected: /^a number of at least 0, or a decimal string/ },
@@ -90,7 +90,7 @@ t.test('names both forms of a price when it has neither', async (t) => {
   }
 })
 
-t.test('the text of a failure has its first issue, and how many more there are', async (t) => {
+t.test('the message of a failure has its first issue, and the number of further issues', async (t) => {
   const textFor = (body: unknown) => textOf({ name: 'body_invalid', metadata: { issues: issues(body) } })
   t.equal(
     textFor({ model: 'm', input: 'x', dimensions: 0, user: 1 }),
@@ -99,7 +99,7 @@ t.test('the text of a failure has its first issue, and how many more there are',
   t.equal(textFor([]), 'The body is not valid: it is array, expected object.')
 })
 
-t.test('a number that JSON can say and we cannot hold is too large or too small', async (t) => {
+t.test('a JSON number outside the range of numbers is too large or too small', async (t) => {
   const shape = Type.Object({ up: Type.Number({ minimum: 0 }), down: Type.Number({ maximum: 0 }) })
   t.match(issuesOf(shape, JSON.parse('{"up":1e999,"down":-1e999}')), [
     { path: '/up', message: 'is too large' },
@@ -107,7 +107,7 @@ t.test('a number that JSON can say and we cannot hold is too large or too small'
   ])
 })
 
-t.test('lengths, bounds, patterns and closed sets have words of their own', async (t) => {
+t.test('lengths, bounds, patterns and closed sets have their own wording', async (t) => {
   const shape = Type.Object(
     {
       long: Type.String({ maxLength: 2 }),
@@ -162,7 +162,7 @@ t.test('there are never more issues than the bound, however much is wrong', asyn
   )
 })
 
-t.test('every refused value has an issue, and none holds a value', async () => {
+t.test('every refused value has an issue, and no issue contains the value', async () => {
   const near = fc.record(
     {
       model: fc.oneof(fc.constant('canary'), fc.anything()),
@@ -195,12 +195,12 @@ t.test('every refused value has an issue, and none holds a value', async () => {
   )
 })
 
-t.test('shapes are put in words', async (t) => {
+t.test('shapes are described in words', async (t) => {
   t.equal(expectedBy(Type.Union([Type.String(), Type.Null()])), 'string or null')
   t.equal(expectedBy(Type.Array(Type.Array(Type.Boolean()))), 'array of arrays of booleans')
 })
 
-t.test('reports too many members by their object, and a name that is not allowed by that name', async (t) => {
+t.test('reports too many members at their object, and an invalid name by that name', async (t) => {
   const shape = Type.Object(
     {},
     {
@@ -218,7 +218,7 @@ t.test('reports too many members by their object, and a name that is not allowed
 })
 
 t.test(
-  'a kind is known by a `type` that is one of a few words or of a pattern, and by one that may be left out',
+  'recognizes the kind of an object by a `type` that is optional, one of several words, or matches a pattern',
   async (t) => {
     const kinds = Type.Union([
       Type.Object({ type: Type.Optional(Type.Literal('plain')), text: Type.String() }),
@@ -241,7 +241,7 @@ t.test(
   },
 )
 
-t.test('reports the faulty element where only one of the forms is a list', async (t) => {
+t.test('reports the faulty element if only one of the forms is a list', async (t) => {
   t.match(issuesOf(Type.Union([Type.String(), Type.Array(Type.Integer())]), ['x', 1]), [
     { path: '/0', message: 'is string' },
   ])

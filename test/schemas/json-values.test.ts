@@ -17,7 +17,7 @@ t.test('counts objects, lists and members, but nothing inside strings', (t) => {
   t.end()
 })
 
-t.test('a 32 MiB body of empty objects is over the bound; the same text inside a string is not', (t) => {
+t.test('a 32 MiB body of empty objects exceeds the maximum; the same text inside a string does not', (t) => {
   const most = 1_048_576
   t.ok(has(`[${'{},'.repeat(11_000_000)}{}]`, most))
   t.notOk(has(`["${'{},'.repeat(11_000_000)}"]`, most))
@@ -37,7 +37,7 @@ function written(text: string, isEscaped: (nth: number) => boolean): string {
     .join('')
 }
 
-t.test('the bytes less the escaped ones are the UTF-8 of the text', async () => {
+t.test('the bytes less the escaped bytes are the UTF-8 length of the text', async () => {
   const text = fc.string({
     unit: fc.constantFrom('a', '"', '\\', '\n', 'é', '中', '😀', 'u', 'x'.repeat(70)),
   })
@@ -50,7 +50,7 @@ t.test('the bytes less the escaped ones are the UTF-8 of the text', async () => 
   )
 })
 
-t.test('an escaped backslash begins no escape', async (t) => {
+t.test('an escaped backslash does not begin an escape', async (t) => {
   t.equal(escapedBytes(Buffer.from('"\\\\u0041"')), 1)
   t.equal(escapedBytes(Buffer.from('"plain"')), 0)
 })

@@ -44,7 +44,7 @@ const limits = {
 const MIB = 1024 * limits.KIB
 const body = (more: object): object => ({ model: 'm', input: 'x', ...more })
 
-t.test('the sizes that the contract gives are those of C10, C11, C13, §8 and B2.3', async (t) => {
+t.test('the sizes that the contract states are those of C10, C11, C13, §8 and B2.3', async (t) => {
   t.equal(limits.EMBEDDINGS_BODY_BYTES_MAX, 32 * MIB)
   t.equal(limits.JSON_DEPTH_MAX, 64)
   t.equal(limits.UPSTREAM_ANSWER_BYTES_MAX, 128 * MIB)
@@ -60,7 +60,7 @@ t.test('the sizes that the contract gives are those of C10, C11, C13, §8 and B2
   t.equal(limits.RATE_BURST_MIN, 10)
 })
 
-t.test('an embeddings body is received up to its limit', async (t) => {
+t.test('an embeddings body is accepted up to its size limit', async (t) => {
   t.equal(BODIES.embeddings.bytesMax, limits.EMBEDDINGS_BODY_BYTES_MAX)
 })
 
@@ -69,7 +69,7 @@ t.test('a session id counts characters, not UTF-16 units', async (t) => {
   t.notOk(Value.Check(EmbeddingsBody, body({ session_id: 'a'.repeat(limits.SESSION_ID_CHARS_MAX + 1) })))
 })
 
-t.test('dimensions begin at their least', async (t) => {
+t.test('dimensions have a minimum', async (t) => {
   t.ok(Value.Check(EmbeddingsBody, body({ dimensions: limits.DIMENSIONS_MIN })))
   t.notOk(Value.Check(EmbeddingsBody, body({ dimensions: limits.DIMENSIONS_MIN - 1 })))
 })
@@ -89,12 +89,12 @@ t.test('a failure lists no more issues than its limit', async (t) => {
   t.ok(issuesOf(EmbeddingsBody, wrong).length > 1)
 })
 
-t.test('a page of models ends at its limit', async (t) => {
+t.test('a page of models is limited', async (t) => {
   t.ok(Value.Check(PageQuery, { limit: limits.MODELS_PAGE_MAX }))
   t.notOk(Value.Check(PageQuery, { limit: limits.MODELS_PAGE_MAX + 1 }))
 })
 
-t.test('the words and the names that a model list is searched by end at their limits', async (t) => {
+t.test('the search words and the names in a model list query are limited', async (t) => {
   const takes = (query: object): boolean => Value.Check(ListModelsQuery, query)
   t.ok(
     takes({
@@ -107,7 +107,7 @@ t.test('the words and the names that a model list is searched by end at their li
     t.notOk(takes({ [list]: 'a'.repeat(limits.MODELS_NAMES_CHARS_MAX + 1) }), list)
 })
 
-t.test('each list of the provider preferences ends at its limit', async (t) => {
+t.test('each list of the provider preferences is limited', async (t) => {
   for (const list of ['order', 'only', 'ignore', 'quantizations']) {
     const provider = (names: number): object => ({ [list]: Array.from({ length: names }, () => 'fp8') })
     t.ok(Value.Check(EmbeddingsBody, body({ provider: provider(limits.PREFERENCE_NAMES_MAX) })), list)
@@ -118,14 +118,14 @@ t.test('each list of the provider preferences ends at its limit', async (t) => {
   }
 })
 
-t.test('names and slugs end at their limits', async (t) => {
+t.test('accepts names and slugs up to their maximum length, and refuses longer ones', async (t) => {
   t.equal(nameOf('😀'.repeat(limits.NAME_CHARS_MAX)).length, 2 * limits.NAME_CHARS_MAX)
   t.throws(() => nameOf('a'.repeat(limits.NAME_CHARS_MAX + 1)))
   t.ok(isSlug('a'.repeat(limits.SLUG_CHARS_MAX)))
   t.notOk(isSlug('a'.repeat(limits.SLUG_CHARS_MAX + 1)))
 })
 
-t.test('a catalogue gives an attempt no more time than its limit', async (t) => {
+t.test('a catalogue cannot give an attempt a timeout above the maximum', async (t) => {
   const entry = (timeout_ms: number): object => ({ slug: 'x', protocol: 'local', timeout_ms })
   t.ok(Value.Check(ProviderEntry, entry(limits.PROVIDER_TIMEOUT_MS_MAX)))
   t.notOk(Value.Check(ProviderEntry, entry(limits.PROVIDER_TIMEOUT_MS_MAX + 1)))
@@ -174,7 +174,7 @@ t.test('a front has room for one body, one answer and one refused body of the la
   t.ok(limits.RATE_LEASES_MAX >= limits.KEYS_CACHED_MAX)
 })
 
-t.test('attempts, connects and waits end inside the call that makes them', async (t) => {
+t.test('attempts, connects and waits end within the deadline of their call', async (t) => {
   t.ok(limits.UPSTREAM_TIMEOUT_MS_DEFAULT < limits.EMBEDDINGS_DEADLINE_MS)
   t.ok(limits.UPSTREAM_CONNECT_MS < limits.UPSTREAM_TIMEOUT_MS_DEFAULT)
   t.ok(limits.KEY_LOAD_MS_MAX < limits.CONTROL_DEADLINE_MS)
@@ -186,7 +186,7 @@ t.test('attempts, connects and waits end inside the call that makes them', async
   t.ok(moneyLimits.LIMITS_APPLIED_WAIT_MS_MAX < limits.CONTROL_DEADLINE_MS)
 })
 
-t.test('a revocation by poll alone takes at most 1.5 s: one interval and one time-out', async (t) => {
+t.test('a revocation by polling alone takes at most 1.5 s: one interval and one timeout', async (t) => {
   t.ok(limits.EPOCH_POLL_MS + limits.EPOCH_POLL_TIMEOUT_MS <= 1_500)
 })
 
@@ -209,7 +209,7 @@ const LIBRARY_CUTS_MS = 10_000
 const LIBRARY_CUTS_READERS_MS = 12_000
 
 t.test(
-  'our own timers fire before those of the library, and a replaced front outlives its idle connections',
+  'timers of Sluice fire before those of uWebSockets.js, and a replaced front outlives its idle connections',
   async (t) => {
     t.ok(limits.BODY_STALL_MS < LIBRARY_CUTS_MS)
     t.ok(limits.REFUSED_BODY_STALL_MS < limits.REFUSED_BODY_MS)
@@ -223,6 +223,6 @@ t.test(
   },
 )
 
-t.test('the built-in model answers any number of dimensions up to its most', async (t) => {
+t.test('the default dimensions of the built-in model are within its maximum', async (t) => {
   t.ok(limits.LEXICAL_DIMENSIONS_DEFAULT <= limits.LEXICAL_DIMENSIONS_MAX)
 })

@@ -4,7 +4,7 @@ import { markedNumber, parseMarked, withoutMarks } from '../../src/schemas/value
 
 const copied = (json: string): string => withoutMarks(JSON.stringify(parseMarked(json)))
 
-t.test('integers keep their digits, wherever they stand', (t) => {
+t.test('integers keep their digits at every place', (t) => {
   for (const json of [
     '{"id":12345678901234567890}',
     '[-9007199254740993,9007199254740991,{"a":[1234567890123456789]}]',
@@ -16,7 +16,7 @@ t.test('integers keep their digits, wherever they stand', (t) => {
   t.end()
 })
 
-t.test('JSON in a text of JSON keeps them, at every depth', (t) => {
+t.test('integers in JSON within a JSON text keep their digits, at every depth', (t) => {
   const inner = '{"id":9007199254740993}'
   let written = JSON.stringify({ a: JSON.stringify(parseMarked(inner)) })
   let expected = JSON.stringify({ a: inner })
@@ -42,7 +42,7 @@ t.test('all other JSON parses as with JSON.parse', (t) => {
   t.end()
 })
 
-t.test('a mark is read as its number', (t) => {
+t.test('a marked integer is read as its number', (t) => {
   t.equal(markedNumber(parseMarked('90071992547409930')), 90_071_992_547_409_930)
   for (const value of [1, '1', null, '90071992547409930']) t.equal(markedNumber(value), null)
   t.end()

@@ -53,7 +53,7 @@ t.test('a budget refusal has the amount used, the maximum cost of the call and t
   t.end()
 })
 
-t.test('a key without an interval and credit never reset', (t) => {
+t.test('the refusal by a lifetime limit of a key, or by credit, has no reset time', (t) => {
   const key = failureOf(limitOf('key', 'lifetime'))
   t.equal(
     textOf(key),
@@ -105,7 +105,7 @@ t.test('the refusal of a text call explains that its maximum cost is an upper bo
   t.end()
 })
 
-t.test('the cures fit the maximum that the call has, and the money that is left', (t) => {
+t.test('the remedies match the maximum of the call and the money that is left', (t) => {
   const failure = failureOf(limitOf('key', 'lifetime'))
   const cures = (more: Partial<RefusedTokens>, availableNano = 10_000_000): string => {
     const tokens = { member: 'max_tokens', affordable: 85, asked: null, byDefault: null, ...more }
@@ -174,7 +174,7 @@ t.test("of several exceeded limits reports credit first, then the key's, then th
   t.end()
 })
 
-t.test('a cost without a bound names the owner of the limit that it meets, in the same order', (t) => {
+t.test('a refusal for an unknown maximum cost names the owner of the first limit, in the same order', (t) => {
   const refused = costUnbounded(['workspace', 'key'], {})
   t.ok(
     !refused.ok &&

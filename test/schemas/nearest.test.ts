@@ -4,7 +4,7 @@ import { editDistance, hintOf, NAMES_COMPARED_MAX, nearest, shown } from '../../
 const NAMES = ['acme/embed', 'acme/embed-large', 'acme/chat', 'other/embed', 'openai', 'azure']
 
 t.test(
-  'a misspelt name finds those that are meant, the nearest first, and another word finds none',
+  'a misspelt name finds the intended names, the nearest first, and an unrelated word finds none',
   async (t) => {
     t.same(nearest('acme/embde', NAMES), ['acme/embed'])
     t.same(nearest('ACME/embed-larg', NAMES), ['acme/embed-large'])
@@ -20,7 +20,7 @@ t.test(
   },
 )
 
-t.test('swaps, gaps and other letters are counted up to the bound', async (t) => {
+t.test('swapped, missing and wrong letters are counted up to the bound', async (t) => {
   const cases = [
     ['ab', 'ba', 1],
     ['abc', 'ac', 1],
@@ -34,7 +34,7 @@ t.test('swaps, gaps and other letters are counted up to the bound', async (t) =>
   }
 })
 
-t.test('a name in a message is short, on one line, and redacted where it may be a key', async (t) => {
+t.test('a name in a message is short, on one line, and redacted if it may be a key', async (t) => {
   t.equal(shown('a`b\nc\u202e'), '`a b c `')
   t.ok(shown('é'.repeat(500)).length < 110)
   t.equal(shown(`sk-sluice-v1-${'i'.repeat(43)}`), '`[…]`')

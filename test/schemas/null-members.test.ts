@@ -18,7 +18,7 @@ const Shape = Type.Object(
 )
 
 t.test(
-  'nulls of optional members go at any depth; those that have a meaning, or no right, stay',
+  'nulls of optional members are removed at any depth; nulls with a meaning, or invalid ones, are kept',
   async (t) => {
     const value = {
       name: 'n',
@@ -44,7 +44,7 @@ t.test(
   },
 )
 
-t.test('a member is never one of the prototype', async (t) => {
+t.test('`__proto__` is treated as an ordinary member', async (t) => {
   const value: unknown = JSON.parse('{"__proto__":null,"name":"n","map":null}')
   t.same(Object.keys(withoutNulls(Shape, value) as object), ['__proto__', 'name'])
 })

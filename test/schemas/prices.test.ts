@@ -14,7 +14,7 @@ t.test('a price in USD per request becomes whole nano-USD', async (t) => {
   t.equal(nano('12.5'), 12_500_000_000)
 })
 
-t.test('every amount that money can be counted in survives its decimal text exactly', async () => {
+t.test('every amount of money up to the largest converts from its decimal text exactly', async () => {
   const amount = fc.bigInt({ min: 0n, max: BigInt(Number.MAX_SAFE_INTEGER) })
   fc.assert(
     fc.property(amount, fc.integer({ min: 1, max: 15 }), fc.boolean(), (value, places, isPadded) => {
@@ -37,7 +37,7 @@ t.test('refuses text that is not a plain decimal', async (t) => {
     t.equal(nano(text), null, text)
 })
 
-t.test('a price as long as a body may be is read at once', async (t) => {
+t.test('a price of a million digits is read without delay', async (t) => {
   const zeros = '0'.repeat(1_000_000)
   t.equal(nano(`0.${zeros}1`), null)
   t.equal(nano(`${zeros}1.5${zeros}`), 1_500_000_000)

@@ -25,20 +25,20 @@ t.test('the secret of a provider is named by its slug, made to fit', async (t) =
   )
 })
 
-t.test('every slug has a name that a secret may have', async (t) => {
+t.test('every slug gives a valid name of a secret', async (t) => {
   const slugs = ['', '-', '語', 'x'.repeat(400), `${'x'.repeat(246)}-y`, '9'.repeat(400), 'a b/c:d']
   for (const slug of slugs) t.ok(isSecretName(providerKeyName(slug)), slug)
   t.equal(providerKeyName('x'.repeat(400)).length, SECRET_NAME_CHARS_MAX)
 })
 
-t.test('the host of a provider is that of its address, in the form in which secrets are bound', async (t) => {
+t.test('the host of a provider is the host of its address, in the form that secrets use', async (t) => {
   t.equal(providerKeyHost('https://API.openai.com:8443/v1'), 'api.openai.com')
   t.equal(providerKeyHost('http://localhost:9/v1'), 'localhost')
   for (const none of ['', 'http://127.0.0.1/v1', 'http://[::1]:80', 'nothing'])
     t.equal(providerKeyHost(none), null, none)
 })
 
-t.test('a key is visible ASCII', async (t) => {
+t.test('a key has only visible ASCII characters', async (t) => {
   t.ok(isProviderKey('sk-!~09'))
   for (const text of ['', 'a b', 'a\n', 'a\r\nx: y', 'é', 'a\0'])
     t.notOk(isProviderKey(text), JSON.stringify(text))

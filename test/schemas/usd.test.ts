@@ -28,7 +28,7 @@ t.test('refuses NaN, infinities and amounts beyond USD_MAX', async (t) => {
   t.equal(nanoOfUsd(-USD_MAX), -NANO_MAX)
 })
 
-t.test('every amount below 2^23 USD survives its number exactly', async () => {
+t.test('every amount below 2^23 USD converts to a number and back exactly', async () => {
   const amount = fc.bigInt({ min: -(2n ** 23n) * 1_000_000_000n + 1n, max: 2n ** 23n * 1_000_000_000n - 1n })
   fc.assert(
     fc.property(amount, (nano) => nanoOfUsd(usdOfNano(nano)) === nano),
@@ -36,7 +36,7 @@ t.test('every amount below 2^23 USD survives its number exactly', async () => {
   )
 })
 
-t.test('no number is farther than half a nano-USD from the nano-USD that it became', async () => {
+t.test('a number of USD is converted to nano-USD with an error of at most half a nano-USD', async () => {
   fc.assert(
     fc.property(fc.double({ min: -USD_MAX, max: USD_MAX, noNaN: true }), (usd) => {
       const nano = nanoOfUsd(usd)
@@ -49,7 +49,7 @@ t.test('no number is farther than half a nano-USD from the nano-USD that it beca
   )
 })
 
-t.test('the number of an amount is the nearest there is, above 2^53 nano-USD too', async () => {
+t.test('an amount becomes the nearest number of USD, even above 2^53 nano-USD', async () => {
   fc.assert(
     fc.property(
       fc.bigInt({ min: 0n, max: NANO_MAX }),
@@ -61,7 +61,7 @@ t.test('the number of an amount is the nearest there is, above 2^53 nano-USD too
   )
 })
 
-t.test('amounts that are safe integers may come as numbers', async () => {
+t.test('a safe integer gives the same number of USD as the bigint of its value', async () => {
   fc.assert(fc.property(fc.maxSafeInteger(), (nano) => usdOfNano(nano) === usdOfNano(BigInt(nano))))
 })
 

@@ -55,14 +55,14 @@ t.test('a value has 1 to 65,536 characters, counted as code points', async (t) =
   t.notOk(isBody({ hosts, value: '' }))
 })
 
-t.test('the longest value fits into the largest body, however it is escaped', async (t) => {
+t.test('the longest value fits into the largest body, even if every character is escaped', async (t) => {
   t.ok(
     Buffer.byteLength(JSON.stringify({ hosts, value: '\u0001'.repeat(SECRET_VALUE_CHARS_MAX) })) <=
       VAULT_BODY_BYTES_MAX,
   )
 })
 
-t.test('hosts are 1 to 100 texts', async (t) => {
+t.test('a secret has 1 to 100 hosts, each a text', async (t) => {
   const many = (count: number): unknown => ({
     hosts: Array.from({ length: count }, () => 'a.example'),
     value: 'v',
@@ -80,7 +80,7 @@ t.test('a body with any other member is refused', async (t) => {
   t.notOk(Compile(CopySecretsBody).Check({ names: ['a'], hosts }))
 })
 
-t.test('a copy is of 1 to 100 names', async (t) => {
+t.test('a copy has 1 to 100 names', async (t) => {
   const names = (count: number): unknown => ({ names: Array.from({ length: count }, (_, nth) => `n${nth}`) })
   t.same(
     [0, 1, SECRETS_COPIED_MAX, SECRETS_COPIED_MAX + 1].map((count) =>
@@ -90,7 +90,7 @@ t.test('a copy is of 1 to 100 names', async (t) => {
   )
 })
 
-t.test('a page has 1 to 100 secrets and begins at 0 to 10,000', async (t) => {
+t.test('a page has 1 to 100 secrets and an offset of 0 to 10,000', async (t) => {
   t.same(
     [0, 1, SECRETS_PAGE_MAX, SECRETS_PAGE_MAX + 1].map((limit) => isPage({ limit })),
     [false, true, true, false],

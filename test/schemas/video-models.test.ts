@@ -1,7 +1,7 @@
 import t from 'tap'
 import { resolutionOfSize, VIDEO_RESOLUTIONS } from '../../src/schemas/videos/video-models.ts'
 
-t.test('a size is of the resolution that its shorter side names, whichever side that is', async (t) => {
+t.test('the resolution of a size is determined by the shorter side, whether width or height', async (t) => {
   t.equal(resolutionOfSize('1280x720'), '720p')
   t.equal(resolutionOfSize('720x1280'), '720p')
   t.equal(resolutionOfSize('480x480'), '480p')
@@ -9,7 +9,7 @@ t.test('a size is of the resolution that its shorter side names, whichever side 
   t.equal(resolutionOfSize('3840x2160'), '4K')
 })
 
-t.test('a malformed size, or one between resolutions, has no resolution', async (t) => {
+t.test('an invalid size, or one between two resolutions, has no resolution', async (t) => {
   for (const size of ['752x560', '0x720', '1280X720', '1280x720 ', '720', 'x', '', '1e3x720', '99999999x720'])
     t.equal(resolutionOfSize(size), null, size)
 })

@@ -25,7 +25,7 @@ const MANY = priced({
 })
 
 t.test(
-  'the most specific price that applies is charged, and resolution counts more than sound',
+  'the most specific price that applies is charged, and resolution takes precedence over audio',
   async (t) => {
     const cost = (resolution: string, hasAudio: boolean) =>
       videoCostNano(MANY, { seconds: 4, resolution, hasAudio }) / USD
@@ -38,7 +38,7 @@ t.test(
   },
 )
 
-t.test('a resolution is the same however its letters are written', async (t) => {
+t.test('a resolution is matched regardless of case', async (t) => {
   const pricing = priced({ duration_seconds: '0.1', duration_seconds_4k: '0.6' })
   t.equal(videoCostNano(pricing, { seconds: 2, resolution: '4K', hasAudio: true }), 1.2 * USD)
 })

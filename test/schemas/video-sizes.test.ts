@@ -7,7 +7,7 @@ import {
   pixelsOf,
 } from '../../src/server/operations/videos/video-request.ts'
 
-t.test('a resolution and an aspect ratio mean the size that people know by them', async (t) => {
+t.test('a resolution and an aspect ratio give the usual size', async (t) => {
   const text = (resolution: string, ratio: string): string =>
     Object.values(pixelsFor(resolution, ratio)).join('x')
   t.equal(text('720p', '16:9'), '1280x720')
@@ -32,7 +32,7 @@ t.test('every size that is made from two names is of both, and has even sides', 
   }
 })
 
-t.test('no size is of two aspect ratios', async (t) => {
+t.test('no size matches two aspect ratios', async (t) => {
   for (const ratio of VIDEO_ASPECT_RATIOS) {
     const size = pixelsFor('1080p', ratio)
     t.same(
@@ -42,7 +42,7 @@ t.test('no size is of two aspect ratios', async (t) => {
   }
 })
 
-t.test('names in K are taken by the short side and by the long one', async (t) => {
+t.test('resolutions in K match by the short side or by the long side', async (t) => {
   t.ok(isOfResolution(pixelsOf('2560x1440'), '2K'))
   t.ok(isOfResolution(pixelsOf('2048x1152'), '2K'))
   t.ok(isOfResolution(pixelsOf('4096x2160'), '4K'))

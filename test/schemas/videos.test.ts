@@ -9,7 +9,7 @@ const answer = Compile(VideoAnswer)
 const event = Compile(VideoEvent)
 
 t.test(
-  'an answer has the shape that clients validate, in every state, and no null but the cost',
+  'an answer has the shape that clients validate, in every state, and only the cost may be null',
   async (t) => {
     for (const status of VIDEO_STATUSES) {
       for (const usage of [null, { costNano: null, isByok: false }, { costNano: 1, isByok: true }]) {
@@ -27,7 +27,7 @@ t.test(
   },
 )
 
-t.test('a polling URL is relative, and clips have absolute ones', async (t) => {
+t.test('a polling URL is relative, and URLs of clips are absolute', async (t) => {
   const made = videoAnswer(
     {
       id: 'vid_1',
@@ -47,7 +47,7 @@ t.test('a polling URL is relative, and clips have absolute ones', async (t) => {
   t.equal(made.usage?.cost, 1e-9)
 })
 
-t.test('the webhook body of every end matches the documented schema', async (t) => {
+t.test('the webhook body of every final state matches the documented schema', async (t) => {
   for (const status of VIDEO_ENDINGS) {
     for (const generationId of [null, 'gen_1']) {
       const ended = {

@@ -38,7 +38,7 @@ t.test('the body of a completed job has its clips and its cost, and no error', a
   })
 })
 
-t.test('the body of every other end has its error, and neither clips nor cost', async (t) => {
+t.test('the body of every other final state has its error, and neither clips nor cost', async (t) => {
   for (const status of VIDEO_ENDINGS.filter((ending) => ending !== 'completed')) {
     const { type, data } = reported({ status, error: 'acme: no', outputs: 0 })
     t.equal(type, `video.generation.${status}`)
@@ -46,7 +46,7 @@ t.test('the body of every other end has its error, and neither clips nor cost', 
   }
 })
 
-t.test('a job that no provider has taken has neither generation nor model', async (t) => {
+t.test('a job that no provider has accepted has neither generation nor model', async (t) => {
   t.match(reported({ status: 'failed', generationId: null, error: 'e' }).data, {
     generation_id: null,
     model: null,

@@ -27,7 +27,7 @@ t.test('a delay is at least the scheduled one, and at most a fifth longer', asyn
 })
 
 t.test(
-  'Retry-After puts an attempt off, at most by a day, and never makes it earlier or one more',
+  'Retry-After delays an attempt by at most a day, and never makes it earlier or adds an attempt',
   async (t) => {
     t.equal(next(1, 0, 60_000), 60_000)
     t.equal(next(2, 0.5, 1_000), 330_000)
@@ -36,7 +36,7 @@ t.test(
   },
 )
 
-t.test('Retry-After is read as seconds and as a date, and nothing else is', async (t) => {
+t.test('Retry-After is accepted as seconds or as a date, and in no other form', async (t) => {
   t.equal(retryAfterMsOf('120', NOW), 120_000)
   t.equal(retryAfterMsOf('0', NOW), 0)
   t.equal(retryAfterMsOf('Wed, 18 Mar 2026 12:01:00 GMT', NOW), 60_000)

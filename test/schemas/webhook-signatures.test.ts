@@ -26,13 +26,13 @@ function headers(secrets: readonly string[], more: Partial<SignedDelivery> = {})
   return Object.fromEntries(flat.flatMap((name, nth) => (nth % 2 === 0 ? [[name, flat[nth + 1] ?? '']] : [])))
 }
 
-t.test('a secret is whsec_ and the base64 of its bytes', async (t) => {
+t.test('a secret consists of `whsec_` and the base64 of its bytes', async (t) => {
   const text = secret()
   t.match(text, /^whsec_[A-Za-z0-9+/]{43}=$/)
   t.equal(Buffer.from(text.slice(WEBHOOK_SECRET_PREFIX.length), 'base64').length, 32)
 })
 
-t.test('both forms match values that were computed elsewhere', async (t) => {
+t.test('signatures of both forms match values that were computed independently', async (t) => {
   const known = headers(['whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD'], {
     id: '0190a1b2-c3d4-7e5f-8a6b-7c8d9e0f1a2b',
     timestampS: 1_700_000_000,
@@ -46,7 +46,7 @@ t.test('both forms match values that were computed elsewhere', async (t) => {
   })
 })
 
-t.test('either form verifies with the secret that signed it, and with no other', async (t) => {
+t.test('signatures of both forms verify with the secret that signed them, and with no other', async (t) => {
   const own = secret()
   const signed = headers([own])
   t.ok(verifiesAsB5(own, signed, BODY))
@@ -55,7 +55,7 @@ t.test('either form verifies with the secret that signed it, and with no other',
   t.notOk(verifiesAsStandard(secret(), signed, BODY))
 })
 
-t.test('another body, id or time verifies in neither form', async (t) => {
+t.test('neither form verifies with another body, id or time', async (t) => {
   const own = secret()
   const signed = headers([own])
   const other = Buffer.from(BODY)
@@ -74,7 +74,7 @@ t.test('another body, id or time verifies in neither form', async (t) => {
   )
 })
 
-t.test('while a secret is replaced both forms verify with the old and with the new one', async (t) => {
+t.test('during the replacement of a secret both forms verify with the old and the new secret', async (t) => {
   const [fresh, old] = [secret(), secret()]
   const signed = headers([fresh, old])
   for (const one of [fresh, old]) {

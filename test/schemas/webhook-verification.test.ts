@@ -17,7 +17,7 @@ function signed(body: Uint8Array, secrets: readonly string[] = [secret], nowMs =
   return headers
 }
 
-t.test('a changed byte, header or secret is not genuine', (t) => {
+t.test('a changed byte, header or secret does not verify', (t) => {
   const body = Buffer.from('{"type":"webhook.test"}')
   const headers = signed(body)
   const verify = (more: object, by = secret) =>
@@ -39,7 +39,7 @@ t.test('a changed byte, header or secret is not genuine', (t) => {
   t.end()
 })
 
-t.test('signatures of long ago and of the future are not genuine', (t) => {
+t.test('signatures that are too old or in the future do not verify', (t) => {
   const body = Buffer.from('{}')
   for (const ageMs of [301_000, -301_000])
     t.same(verifySignatures(secret, { headers: signed(body), body, nowMs: NOW_MS + ageMs }), {
@@ -53,7 +53,7 @@ t.test('signatures of long ago and of the future are not genuine', (t) => {
   t.end()
 })
 
-t.test('while a secret is replaced, each of the two verifies', (t) => {
+t.test('during the replacement of a secret, each of the two secrets verifies', (t) => {
   const other = secretTextOf(randomBytes(32))
   const body = Buffer.from('{}')
   const headers = signed(body, [other, secret])
@@ -62,7 +62,7 @@ t.test('while a secret is replaced, each of the two verifies', (t) => {
   t.end()
 })
 
-t.test('it judges as the verifiers that were written from the contract alone', (t) => {
+t.test('gives the same verdicts as verifiers that were written from the contract alone', (t) => {
   const nowMs = Date.now()
   fc.assert(
     fc.property(fc.jsonValue(), fc.nat(), fc.boolean(), (value, at, isCut) => {

@@ -24,7 +24,7 @@ function problemsOf(texts: Texts): readonly Problem[] {
   return reading.ok ? [] : reading.problems
 }
 
-t.test('without any setting the node listens on loopback and brings its own stores', async (t) => {
+t.test('without any settings the node listens on loopback and uses its embedded stores', async (t) => {
   const { config } = good({})
   t.match(config, { host: '127.0.0.1', port: 8080, adminHost: '127.0.0.1', keyGraceMs: 300_000 })
   t.match(config, { databaseUrl: null, redisUrl: null, tls: null })
@@ -32,7 +32,7 @@ t.test('without any setting the node listens on loopback and brings its own stor
   t.equal(config.dataDir, join(process.cwd(), '.sluice'))
 })
 
-t.test('the log is JSON without a terminal, and text where that is set', async (t) => {
+t.test('the log is JSON without a terminal, and text when text is set', async (t) => {
   t.match(good({}).config, { logFormat: 'json', logLevel: 'info' })
   t.match(good({ SLUICE_LOG_FORMAT: 'text' }).config, { logFormat: 'text', logLevel: 'info' })
   t.match(good({ SLUICE_LOG_FORMAT: 'json', SLUICE_LOG_LEVEL: 'debug' }).config, {
@@ -62,7 +62,7 @@ t.test('reports every problem at once, with its name, the expected form and the 
   t.match(port, { expected: 'a port from 1 to 65535', got: '"99999"' })
 })
 
-t.test('regional hosts are exact names: a wildcard, a port or an address stops the start', async (t) => {
+t.test('regional hosts are exact names: a wildcard, a port or an address prevents the start', async (t) => {
   for (const given of [
     '*.sluice.example',
     'eu.sluice.example:443',
@@ -96,7 +96,7 @@ t.test('proxies are addresses and CIDR ranges', async (t) => {
     )
 })
 
-t.test('a grace that ends between two polls of the store is refused', async (t) => {
+t.test('refuses a key grace period that would end between two polls of the store', async (t) => {
   const [problem] = problemsOf({ SLUICE_KEY_GRACE: '1900ms' })
   t.same(problem, { name: 'SLUICE_KEY_GRACE', expected: 'a duration of at least 2s', got: '"1900ms"' })
   t.ok(readFrom({ SLUICE_KEY_GRACE: '2s' }).ok)
@@ -104,7 +104,7 @@ t.test('a grace that ends between two polls of the store is refused', async (t) 
 })
 
 t.test(
-  'the place of objects is a directory or a bucket of S3 by its rule, and no other address',
+  'SLUICE_OBJECTS is a directory or a valid S3 bucket URL, and every other URL is refused',
   async (t) => {
     const keys = { AWS_ACCESS_KEY_ID: 'a', AWS_SECRET_ACCESS_KEY: 'b' }
     for (const place of [
@@ -160,7 +160,7 @@ for (const [given, shown] of [
   ['postgres://sluice:1/hunter2@db.example/prod', '*** (43 characters)'],
   ['redis://cache.example:6379', 'redis://cache.example:6379'],
 ] as const) {
-  t.test(`masks ${given.replaceAll('hunter2', '…')} down to its destination`, async (t) => {
+  t.test(`masks ${given.replaceAll('hunter2', '…')} and keeps only its destination`, async (t) => {
     t.equal(masked(given), shown)
   })
 }
@@ -170,7 +170,7 @@ t.test('shows only the length of a secret that is not a URL with a host', async 
   t.equal(masked('hunter2:more'), '*** (12 characters)')
 })
 
-t.test('the report masks secrets and says where each value came from', async (t) => {
+t.test('the report masks secrets and names the source of each value', async (t) => {
   const { report } = good({ REDIS_URL: 'redis://:hunter2@cache.example:6379', SLUICE_PORT: '8081' })
   const of = (name: string) => report.find((row) => row.name === name)
   t.match(of('REDIS_URL'), { value: 'redis://***@cache.example:6379', source: 'environment' })
@@ -189,7 +189,7 @@ t.test('the environment wins over the file, and the file over the defaults', asy
   t.equal(report.find((row) => row.name === 'SLUICE_HOST')?.source, 'file')
 })
 
-t.test('an unknown name in the file is a problem, in the environment a remark', async (t) => {
+t.test('an unknown name in the file is a problem, in the environment a warning', async (t) => {
   const file = join(t.testdir(), 'sluice.json')
   writeFileSync(file, JSON.stringify({ SLUICE_PROT: 9001, fronts: 2, MISTRAL_API_KEY: 'k' }))
   t.match(problemsOf({ SLUICE_CONFIG: file }), [{ name: 'SLUICE_PROT' }, { name: 'fronts' }])
@@ -200,7 +200,7 @@ t.test('the name under which the banner expects a key is not an unknown setting'
   t.same(good({ SLUICE_KEY: 'sk' }).unknown, [])
 })
 
-t.test('a file that is missing, no JSON or no object is one problem', async (t) => {
+t.test('a file that is missing, is not JSON or is not an object is one problem', async (t) => {
   const dir = t.testdir({ 'text.json': 'SLUICE_PORT=1', 'list.json': '[]' })
   for (const name of ['absent.json', 'text.json', 'list.json']) {
     t.match(problemsOf({ SLUICE_CONFIG: join(dir, name) }), [{ name: 'SLUICE_CONFIG' }], name)
@@ -222,7 +222,7 @@ t.test('provider keys come from the environment or the file, by the names that a
   )
 })
 
-t.test('a child builds the same config from the texts it is sent', async (t) => {
+t.test('a child process builds the same config from the settings that it is sent', async (t) => {
   const generation = good({
     SLUICE_PORT: '8081',
     SLUICE_KEY_GRACE: '90s',
@@ -234,12 +234,12 @@ t.test('a child builds the same config from the texts it is sent', async (t) => 
   t.equal(generation.config.keyGraceMs, 90_000)
 })
 
-t.test('a generation cannot be changed', async (t) => {
+t.test('the config of a generation cannot be changed', async (t) => {
   const { config } = good({})
   t.throws(() => Object.assign(config, { port: 1 }))
 })
 
-t.test('a port that Kubernetes put there is explained', async (t) => {
+t.test('explains a port value that Kubernetes has set', async (t) => {
   t.match(problemsOf({ SLUICE_PORT: 'tcp://10.0.0.1:8080' })[0]?.expected, /enableServiceLinks/)
 })
 
@@ -248,7 +248,7 @@ t.test('the public port and the admin port must differ', async (t) => {
 })
 
 t.test(
-  'processes of ours give freed buffers back to the system, and an operator may say otherwise',
+  'child processes return freed buffers to the system, unless the operator sets another threshold',
   async (t) => {
     const { MALLOC_MMAP_THRESHOLD_: before } = process.env
     delete process.env['MALLOC_MMAP_THRESHOLD_']
@@ -260,7 +260,7 @@ t.test(
   },
 )
 
-t.test('the public origin is the address that the node listens on, unless one is set', async (t) => {
+t.test('the public origin defaults to the address that the node listens on', async (t) => {
   t.equal(good({}).config.publicOrigin, 'http://127.0.0.1:8080')
   t.equal(good({ SLUICE_HOST: '0.0.0.0', SLUICE_PORT: '9000' }).config.publicOrigin, 'http://127.0.0.1:9000')
   t.equal(good({ SLUICE_HOST: '::1' }).config.publicOrigin, 'http://[::1]:8080')
@@ -274,7 +274,7 @@ t.test('the public origin is the address that the node listens on, unless one is
   }
 })
 
-t.test('a public address is an origin and nothing more', async (t) => {
+t.test('a public address is an origin without a path or a query', async (t) => {
   const bad = [
     'sluice.example',
     'ftp://sluice.example',
@@ -294,7 +294,7 @@ t.test('a public address is an origin and nothing more', async (t) => {
     )
 })
 
-t.test('the organization that operates the installation is named, or left to be the oldest', async (t) => {
+t.test('the operator organization can be named; by default it is the oldest one', async (t) => {
   t.equal(good({}).config.operatorOrganization, null)
   t.equal(good({ SLUICE_OPERATOR_ORGANIZATION: 'Acme & Co' }).config.operatorOrganization, 'Acme & Co')
   t.same(
@@ -338,7 +338,7 @@ t.test(
   },
 )
 
-t.test('video jobs and their clips end by settings that have a most', async (t) => {
+t.test('the settings for the lifetime of video jobs and clips have a maximum', async (t) => {
   t.match(good({}).config, { videoJobHours: 24, videoClipDays: 7 })
   t.match(
     good({
@@ -356,7 +356,7 @@ t.test('video jobs and their clips end by settings that have a most', async (t) 
   )
 })
 
-t.test('shows the program name as the user can type it again', async (t) => {
+t.test('shows the program name in a form that the user can type again', async (t) => {
   const npx = t.testdir({
     project: {},
     cache: {

@@ -24,7 +24,7 @@ function problemsOf(texts: Texts): readonly Problem[] {
 
 const bucketOf = (texts: Texts) => configOf({ ...KEYS, ...texts }).objects
 
-t.test('without a setting, and with a folder, files are on the disk', async (t) => {
+t.test('without a setting, or with a folder, files are stored on disk', async (t) => {
   t.same(configOf({}).objects, { kind: 'disk', folder: join(process.cwd(), '.sluice/files') })
   t.same(configOf({ SLUICE_DATA: '/srv/sluice' }).objects, { kind: 'disk', folder: '/srv/sluice/files' })
   const here = process.cwd()
@@ -39,7 +39,7 @@ t.test('without a setting, and with a folder, files are on the disk', async (t) 
   }
 })
 
-t.test('a bucket is taken with and without a prefix, which ends in one slash', async (t) => {
+t.test('a bucket is accepted with and without a prefix, and the prefix gets one final slash', async (t) => {
   const cases = [
     ['s3://bucket', ''],
     ['s3://bucket/', ''],
@@ -54,7 +54,7 @@ t.test('a bucket is taken with and without a prefix, which ends in one slash', a
     t.match(bucketOf({ SLUICE_OBJECTS: given }), { kind: 's3', bucket: 'bucket', prefix }, given)
 })
 
-t.test('a mistyped bucket, or another service, does not become a folder of that name', async (t) => {
+t.test('a mistyped bucket URL, or the URL of another service, is not used as a folder name', async (t) => {
   const refused = [
     's3:bucket',
     's3:/bucket',
@@ -95,7 +95,7 @@ t.test('the longest prefix leaves room for the longest path of a container', asy
   t.ok(folders.length + CONTAINER_PATH_BYTES_MAX <= S3_KEY_BYTES_MAX)
 })
 
-t.test('a bucket without its access key is a problem for each half that is missing', async (t) => {
+t.test('a bucket without its access key is one problem for each missing half', async (t) => {
   const bucket = { SLUICE_OBJECTS: 's3://bucket' }
   const expected = 'a non-empty value when SLUICE_OBJECTS names a bucket'
   t.match(problemsOf(bucket), [
@@ -107,7 +107,7 @@ t.test('a bucket without its access key is a problem for each half that is missi
   t.same(problemsOf({ SLUICE_OBJECTS: '/srv' }), [])
 })
 
-t.test('the path style follows the endpoint unless it is said', async (t) => {
+t.test('the path style depends on the endpoint unless it is set', async (t) => {
   const endpoint = { SLUICE_S3_ENDPOINT: 'http://127.0.0.1:9000' }
   const cases = [
     [{}, false],
@@ -122,7 +122,7 @@ t.test('the path style follows the endpoint unless it is said', async (t) => {
     t.match(problemsOf({ SLUICE_S3_PATH_STYLE: wrong }), [{ name: 'SLUICE_S3_PATH_STYLE' }])
 })
 
-t.test('region, endpoint and checksums have defaults that many servers know', async (t) => {
+t.test('region, endpoint and checksums have defaults that many servers accept', async (t) => {
   t.match(bucketOf({ SLUICE_OBJECTS: 's3://bucket' }), {
     region: 'us-east-1',
     endpoint: null,
@@ -147,7 +147,7 @@ const SECRET_TEXTS = {
 }
 const HIDDEN = [KEYS.AWS_ACCESS_KEY_ID, KEYS.AWS_SECRET_ACCESS_KEY, 'canary-password', ...ROOTS]
 
-t.test('no secret of storage is in the report or in JSON of the configuration', async (t) => {
+t.test('neither the report nor the JSON of the configuration contains a secret of storage', async (t) => {
   const reading = readFrom(SECRET_TEXTS)
   if (!reading.ok) throw new Error(JSON.stringify(reading.problems))
   const { report } = reading.generation
@@ -163,7 +163,7 @@ t.test('no secret of storage is in the report or in JSON of the configuration', 
   t.notOk(JSON.stringify(configOf(SECRET_TEXTS)).includes(KEYS.AWS_SECRET_ACCESS_KEY))
 })
 
-t.test('no line of any role shows a secret of storage, alone or in the middle of a text', async (t) => {
+t.test('no log line of any role shows a secret of storage, alone or within a text', async (t) => {
   const part = {
     settings: SECRET_TEXTS,
     databaseUrl: 'postgres://db.example/a',

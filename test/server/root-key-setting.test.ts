@@ -3,7 +3,7 @@ import t from 'tap'
 import { readFrom } from '../../src/server/config.ts'
 import { openRootKeys } from '../../src/server/vault/root-keys.ts'
 
-t.test('a root key is shown in no form, neither effective nor refused', async (t) => {
+t.test('a root key is never shown, neither an effective nor a refused one', async (t) => {
   const key = randomBytes(32).toString('base64url')
   // An id before the key makes it look like an URL with a path.
   for (const text of [
@@ -21,7 +21,7 @@ t.test('a root key is shown in no form, neither effective nor refused', async (t
   }
 })
 
-t.test('every form that the setting takes is a key, and a file in addition is refused', async (t) => {
+t.test('every accepted form of the setting is a key, and a file in addition is refused', async (t) => {
   const [one, two] = [randomBytes(32), randomBytes(32)]
   for (const text of [
     one.toString('hex'),

@@ -79,7 +79,7 @@ t.test('each command of package.json installs its packages before it imports one
   }
 })
 
-t.test('a command that imports a package before it installs is found', async (t) => {
+t.test('detects a command that imports a package before it installs its packages', async (t) => {
   const folder = bareClone(t)
   writeFileSync(join(folder, 'tools/planted.mjs'), "import 'esbuild'\nimport './build.mjs'\n")
   t.match((await runBare(folder, 'planted.mjs', await emptyRegistry(t))).text, PACKAGE_MISSING)

@@ -15,7 +15,7 @@ function unbuilt(t: Pick<Test, 'testdir'>): string {
   return folder
 }
 
-t.test('help and faults are answered without a build', async (t) => {
+t.test('help and usage errors are answered without a build', async (t) => {
   const folder = unbuilt(t)
   const bench = (...args: readonly string[]) =>
     runToEnd({}, [process.execPath, join(folder, 'tools/bench.mjs'), ...args])

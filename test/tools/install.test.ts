@@ -25,7 +25,7 @@ async function shown(isTTY: boolean): Promise<string> {
   return text
 }
 
-t.test('off a terminal each look at the progress is a line, the last one included', async (t) => {
+t.test('without a terminal, each progress update is a line, including the last one', async (t) => {
   t.equal(await shown(false), 'installing: 1 of 2 packages, 0 s\ninstalling: 2 of 2 packages, 0 s\n')
 })
 
@@ -77,7 +77,7 @@ t.test('the first line of work in steps names the first step', async (t) => {
   t.equal(text, 'building: compiling, 0 s\nbuilding: joining, 0 s\n')
 })
 
-t.test('an installation says how many packages are there, on standard error alone', async (t) => {
+t.test('an installation reports the number of packages, on standard error only', async (t) => {
   const folder = t.testdir()
   mkdirSync(join(folder, 'a-1.0.0'))
   const write = (name: string, value: unknown): void =>

@@ -18,7 +18,7 @@ async function reported(modules: Readonly<Record<string, string>>): Promise<unkn
   return Reflect.get(globalThis, 'told')
 }
 
-t.test('each module has names of its own, and those that it imports', async (t) => {
+t.test('each module has its own names and the names that it imports', async (t) => {
   const modules = {
     'main.js':
       "import { one } from './parts/one.js';\nimport { two as other, Two } from './two.js';\nconst name = 'main';\n" +
@@ -82,7 +82,7 @@ t.test('names that two modules export, and names of browsers, are kept apart', a
   t.same(await reported(hiding), ['function', 1], 'a module that does not import the name sees the global')
 })
 
-t.test('refuses modules that could not run as they were meant', async (t) => {
+t.test('refuses modules that would not run as intended', async (t) => {
   const refusal =
     (main: string, more: Readonly<Record<string, string>> = {}) =>
     (): string =>

@@ -21,7 +21,7 @@ const PAGE = 'dist/src/server/dashboard/page/'
 const { files } = packedFiles(ROOT)
 const held = new Set(files)
 
-t.test('the package has every file that its code imports, and the files next to it', async (t) => {
+t.test('the package has every file that its code imports, names or serves', async (t) => {
   const parts = files.filter((path) => path.startsWith('dist/bundle/'))
   const imported = parts.flatMap((part) =>
     [...readFileSync(ROOT + part, 'utf8').matchAll(/(?:from ?|import\(|import ?)"(\.[^"]+)"/g)].map(
@@ -87,7 +87,7 @@ t.test('a copy of the last build leaves out the parts of earlier builds alone', 
   t.same(packedFiles(copy).files.length, Object.keys(tree).length - 1)
 })
 
-t.test('the package has no tests, no benches, no tools and no maps', async (t) => {
+t.test('the package has no tests, benchmarks, tools or source maps', async (t) => {
   const foreign = [
     /^(?:test|bench|tools|src|deploy|docs)\//,
     /^(?:ARCHITECTURE|CONTRIBUTING|SECURITY)\.md$/,

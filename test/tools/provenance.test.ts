@@ -121,7 +121,7 @@ t.test(
   },
 )
 
-t.test('sha256sum takes the sums', async (t) => {
+t.test('sha256sum accepts the checksum file', async (t) => {
   const folder = released(t)
   const { status, stdout } = spawnSync('sha256sum', ['--check', '--strict', 'SHA256SUMS'], {
     cwd: folder,

@@ -53,7 +53,7 @@ function folderOf(t: Test): string {
   return temporaryFolder(t, 'release')
 }
 
-t.test('a clean commit with its part of the changelog can be released', async (t) => {
+t.test('a clean commit with a changelog section can be released', async (t) => {
   t.same(problems(), [])
   t.same(problems({ from: COMMIT }), [])
 })
@@ -81,12 +81,12 @@ for (const [what, more, stated] of [
   ['a folder of the clone that is not ignored', { out: 'build' }, /git does not ignore build/],
   ['a folder with files in it', { out: ROOT }, /is not empty/],
 ] as const satisfies readonly (readonly [string, Partial<Parameters<typeof problemsOf>[0]>, RegExp])[]) {
-  t.test(`no release of ${what}`, async (t) => {
+  t.test(`refuses to release ${what}`, async (t) => {
     t.match(problems(more).join('\n'), stated)
   })
 }
 
-t.test('finds files that change during a release before it states their commit', async (t) => {
+t.test('detects files that change during a release before the provenance is written', async (t) => {
   const tree =
     (head: string, status: string | null): Git =>
     (...args) =>
@@ -102,7 +102,7 @@ t.test('the chart of this tree has the version of the program', async (t) => {
   t.same(problems({ chart }), [])
 })
 
-t.test('gives the part of a version without its heading, and no other part', async (t) => {
+t.test('returns the changelog section of a version without its heading, and no other section', async (t) => {
   t.equal(changesOf(VERSION, CHANGELOG), '- one\n- two\n')
   t.equal(changesOf('0.0.9', CHANGELOG), null, 'an empty part says nothing')
   t.equal(changesOf('0.0', CHANGELOG), null)
@@ -127,7 +127,7 @@ t.test('the step that states the provenance of the files is the last', async (t)
   t.same(steps, ['tests', 'notes', 'package', 'sbom', 'image', 'chart', 'provenance'])
 })
 
-t.test('nothing that cannot be taken back is a step', async (t) => {
+t.test('no step is irreversible', async (t) => {
   const words = stepsOf({ version: VERSION, commit: COMMIT, out: 'x' }).flatMap(({ commands }) =>
     commands.flatMap((command) => command.words),
   )
@@ -176,7 +176,7 @@ t.test('--dry-run names every command, with docker or without, and writes nothin
   t.same(readdirSync(folder), [])
 })
 
-t.test('a release that something stands in the way of runs no step', async (t) => {
+t.test('a release that is blocked by a problem runs no step', async (t) => {
   const folder = folderOf(t)
   writeFileSync(join(folder, 'old'), '')
   const { status, stdout, stderr } = release('--out', folder, '--without=tests')
@@ -186,7 +186,7 @@ t.test('a release that something stands in the way of runs no step', async (t) =
   t.same(readdirSync(folder), ['old'])
 })
 
-t.test('only steps of other machines can be left out', async (t) => {
+t.test('only steps that can run on other machines can be left out', async (t) => {
   const { status, stderr } = release('--dry-run', '--without=provenance')
   t.equal(status, 2)
   t.match(stderr, 'not provenance')

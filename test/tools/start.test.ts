@@ -38,7 +38,7 @@ const PARTS = [
 ]
 
 t.test(
-  'npm start and the tools work in a folder whose name holds a space and a letter beyond ASCII',
+  'npm start and the tools work in a folder whose name has a space and a non-ASCII letter',
   async (t) => {
     const folder = join(t.testdir(), 'my slüice')
     mkdirSync(folder)
@@ -65,7 +65,7 @@ t.test(
   },
 )
 
-t.test('no tool takes the path of an URL for that of a file', async (t) => {
+t.test('no tool uses the path of a URL as a file path', async (t) => {
   const folder = join(ROOT, 'tools')
   const tools = readdirSync(folder).filter((name) => name.endsWith('.mjs'))
   t.same(

@@ -137,7 +137,7 @@ t.test('the binaries of the front end are the reviewed ones, and another one is 
 })
 
 t.test(
-  'the packages that bring install scripts are known, and no installation of ours runs them unasked',
+  'the packages with install scripts are known, and no installation of ours runs the scripts unasked',
   async (t) => {
     t.same(
       installed
@@ -194,7 +194,7 @@ function pin(folder: string, digest: string): { readonly status: number | null; 
 }
 
 t.test(
-  'images are pinned to the digests that the registry says, and nothing changes when it says none',
+  'images are pinned to the digests from the registry, and nothing changes when it returns none',
   async (t) => {
     const folder = t.testdir()
     const digest = `sha256:${'ab'.repeat(32)}`

@@ -11,7 +11,7 @@ function run(text: string): { readonly status: number | null; readonly stdout: s
   return spawnSync(process.execPath, program, options)
 }
 
-t.test('an error that a timer throws fails the test that runs, and the next one runs', async (t) => {
+t.test('an error thrown by a timer fails the running test, and the next test runs', async (t) => {
   const { status, stdout } = run(`
     t.test('first', () => new Promise(() => setTimeout(() => { throw new Error('thrown') })))
     t.test('second', async (t) => t.pass('it ran'))`)
@@ -21,7 +21,7 @@ t.test('an error that a timer throws fails the test that runs, and the next one 
   t.match(stdout, /^ok 2 - second/m)
 })
 
-t.test('an unhandled rejection fails the running test, also one within another', async (t) => {
+t.test('an unhandled rejection fails the running test, also a nested one', async (t) => {
   const { status, stdout } = run(`
     t.test('outer', async (t) => {
       await t.test('inner', () => new Promise(() => void Promise.reject(new Error('rejected'))))
@@ -48,7 +48,7 @@ t.test('an error outside of any test fails the file', async (t) => {
   t.match(stdout, /not ok \d - outside$/m)
 })
 
-t.test('a test that listens to such errors itself is not failed by them', async (t) => {
+t.test('a test that handles such errors itself does not fail', async (t) => {
   const { status } = run(`
     t.test('listens', (t) => {
       process.once('uncaughtException', () => t.end())

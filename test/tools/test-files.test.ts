@@ -24,13 +24,13 @@ t.test('a test is named by its source, or by its compiled file', async (t) => {
     t.same(compiledOf(name), ['dist/test/tools/test-files.test.js'], name)
 })
 
-t.test('a folder names all tests below it', async (t) => {
+t.test('naming a folder selects all tests in it', async (t) => {
   const found = compiledOf('test/tools/')
   t.ok(found.includes('dist/test/tools/tap-summary.test.js'))
   t.ok(found.every((path) => path.startsWith('dist/test/tools/')))
 })
 
-t.test('a name that means no test says which are near', async (t) => {
+t.test('the error for an unknown test name lists similar names', async (t) => {
   t.throws(() => compiledOf('test/test-files.test.ts'), {
     message: /no test file test\/test-files\.test\.ts; near: .*test\/tools\/test-files\.test\.ts/,
   })

@@ -91,7 +91,7 @@ t.test('files that share a node take turns in one process, those of the dashboar
   )
 })
 
-t.test('a few files that are named run alone', async (t) => {
+t.test('a few named files each run alone', async (t) => {
   const files = ['a', 'b'].map((name) => `dist/test/schemas/${name}.test.js`)
   t.same(
     jobsOf(files, {}, () => '').map(({ path }) => path),

@@ -35,7 +35,7 @@ t.test('files, lines and importers are counted within src alone', async (t) => {
   })
 })
 
-t.test('types of ports are counted by the files that import them by name', async (t) => {
+t.test('counts for each type of the ports the files that import it by name', async (t) => {
   const found = of({
     'src/server/ports/a.ts': 'export interface None {}\nexport type One = 1\nexport interface Two {}\n',
     'src/server/b.ts': "import type { One, Two as Other } from './ports/a.ts'\n",
@@ -59,18 +59,15 @@ t.test('citations and habits are counted in comments, and habits in titles of te
   })
 })
 
-t.test(
-  'words of pages and seconds of tests are summed, without those of proofs and of the apparatus',
-  async (t) => {
-    const found = of(
-      {},
-      { 'docs/use/a.md': '# One two\n\nthree', 'docs/inside/b.md': 'four five' },
-      { 'test/a.test.ts': 3, 'test/prove/b.test.ts': 50, 'test/bench/c.test.ts': 7 },
-    )
-    t.match(found, {
-      'words of docs/use and docs/operate': 4,
-      'words of docs/inside': 2,
-      'seconds of npm test': 3,
-    })
-  },
-)
+t.test('sums words of pages and seconds of tests, except for proofs and tests of the tools', async (t) => {
+  const found = of(
+    {},
+    { 'docs/use/a.md': '# One two\n\nthree', 'docs/inside/b.md': 'four five' },
+    { 'test/a.test.ts': 3, 'test/prove/b.test.ts': 50, 'test/bench/c.test.ts': 7 },
+  )
+  t.match(found, {
+    'words of docs/use and docs/operate': 4,
+    'words of docs/inside': 2,
+    'seconds of npm test': 3,
+  })
+})

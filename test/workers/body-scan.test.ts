@@ -122,7 +122,7 @@ t.test('accepts and refuses the same texts as JSON.parse', async () => {
   )
 })
 
-t.test('strings are judged by every escape, surrogate and control character in them', async () => {
+t.test('checks every escape, surrogate and control character in strings', async () => {
   const control = fc.nat(0x20).map((code) => String.fromCharCode(code))
   const units = ['\\ud83d', '\\uDBFF', '\\uDC00', '\\ude00', '\\udfff', '\\uD800', '\\u00e9', '\\ue000']
   const escape = fc.constantFrom(...units, '\\u12g4', '\\u', '\\\\', '\\"', '\\b', '\\x')
@@ -139,7 +139,7 @@ t.test('strings are judged by every escape, surrogate and control character in t
   )
 })
 
-t.test('bytes that are UTF-8 are judged alike at every place of a word of four', async () => {
+t.test('checks UTF-8 bytes alike at every offset within a four-byte word', async () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 24 }), fc.nat(3), (bytes, shift) => {
       const json = Buffer.concat([Buffer.from('"'), Buffer.alloc(shift, 'x'), bytes, Buffer.from('"')])
@@ -149,50 +149,47 @@ t.test('bytes that are UTF-8 are judged alike at every place of a word of four',
   )
 })
 
-t.test(
-  'known members are found where they stand, the last of those that come twice, whatever stands around them',
-  async () => {
-    const word = fc.oneof(
-      fc.constantFrom('model', 'input', 'mode', 'inputs', '__proto__', 'm"odel', 'é'),
-      fc.string(),
-    )
-    const member = fc.tuple(word, fc.jsonValue({ maxDepth: 3 }), fc.boolean())
-    fc.assert(
-      fc.property(fc.array(member, { maxLength: 6 }), (members) => {
-        const written = members.map(
-          ([name, value, isEscaped]) => `${quoted(name, isEscaped)} :${JSON.stringify(value)}`,
-        )
-        const json = Buffer.from(` {${written.join(' , ')}}\n`)
-        const scanned = scan(json)
-        const parsed = JSON.parse(json.toString()) as Record<string, unknown>
-        if (!scanned.ok || scanned.known === null) return false
-        const found = scanned.known.map(({ name, start, end }) => [
-          name,
-          JSON.stringify(JSON.parse(json.toString('utf8', start, end))),
-        ])
-        const wanted = Object.entries(parsed)
-          .filter(([name]) => NAMES.includes(name))
-          .map(([name, value]) => [name, JSON.stringify(value)])
-        return JSON.stringify(found) === JSON.stringify(wanted)
-      }),
-      { numRuns: 1_000 },
-    )
-  },
-)
+t.test('finds known members at their place, the last of repeated ones, whatever surrounds them', async () => {
+  const word = fc.oneof(
+    fc.constantFrom('model', 'input', 'mode', 'inputs', '__proto__', 'm"odel', 'é'),
+    fc.string(),
+  )
+  const member = fc.tuple(word, fc.jsonValue({ maxDepth: 3 }), fc.boolean())
+  fc.assert(
+    fc.property(fc.array(member, { maxLength: 6 }), (members) => {
+      const written = members.map(
+        ([name, value, isEscaped]) => `${quoted(name, isEscaped)} :${JSON.stringify(value)}`,
+      )
+      const json = Buffer.from(` {${written.join(' , ')}}\n`)
+      const scanned = scan(json)
+      const parsed = JSON.parse(json.toString()) as Record<string, unknown>
+      if (!scanned.ok || scanned.known === null) return false
+      const found = scanned.known.map(({ name, start, end }) => [
+        name,
+        JSON.stringify(JSON.parse(json.toString('utf8', start, end))),
+      ])
+      const wanted = Object.entries(parsed)
+        .filter(([name]) => NAMES.includes(name))
+        .map(([name, value]) => [name, JSON.stringify(value)])
+      return JSON.stringify(found) === JSON.stringify(wanted)
+    }),
+    { numRuns: 1_000 },
+  )
+})
 
 function quoted(name: string, isEscaped: boolean): string {
   if (!isEscaped) return JSON.stringify(name)
   return `"${[...name].map((_, at) => `\\u${name.charCodeAt(at).toString(16).padStart(4, '0')}`).join('')}"`
 }
 
-t.test('a list without an end is refused at its first level too many', async (t) => {
+t.test('an endless nested list is refused at the first level above the limit', async (t) => {
   t.match(verdictOf(Buffer.alloc(EMBEDDINGS_BODY_BYTES_MAX, '[')), 'The JSON nests deeper')
   t.match(verdictOf(repeated('{"input":"x","pad":', '{"a":', '')), 'The JSON nests deeper')
   const bomb = `{"input":"x","pad":${'['.repeat(JSON_DEPTH_MAX)}${']'.repeat(JSON_DEPTH_MAX)}}`
   t.match(verdictOf(bomb), 'The JSON nests deeper')
 })
 
-t.test('counts objects, lists and members of known members, and no skipped ones', async (t) => {
+t.test('counts objects, lists and members in known members, and none in skipped ones', async (t) => {
   const listOf = (count: number): string => `[${'{},'.repeat(count - 1)}{}]`
   const most = JSON_VALUES_MAX - 2
   t.equal(verdictOf(`{"input":${listOf(most)}}`), 'ok')

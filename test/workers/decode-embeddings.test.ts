@@ -37,7 +37,7 @@ const vectors = fc.array(
   { minLength: 1, maxLength: 4 },
 )
 
-t.test('float and base64 of one answer agree, whichever the provider sent', async (t) => {
+t.test('float and base64 output for one answer agree, whichever encoding the provider sent', async (t) => {
   fc.assert(
     fc.property(vectors, (wanted) => {
       const floats = {
@@ -66,7 +66,7 @@ function sameVector(embedding: unknown, wanted: readonly number[]): boolean {
   return length === wanted.length && wanted.every((value, nth) => at(nth) === value)
 }
 
-t.test('items come out by their index, whatever order they came in', async (t) => {
+t.test('items are sorted by their index, whatever order they arrived in', async (t) => {
   const out = decode({
     data: [
       { index: 1, embedding: [1] },
@@ -79,7 +79,7 @@ t.test('items come out by their index, whatever order they came in', async (t) =
   ])
 })
 
-t.test('invalid indexes leave the order alone', async (t) => {
+t.test('with invalid indexes the order stays unchanged', async (t) => {
   const out = decode({
     data: [
       { index: 5, embedding: [1] },
@@ -158,7 +158,7 @@ t.test('an answer with more objects, lists and quotes than a thread holds is not
   t.equal(decoded(PARSED_MARKS_MAX - marks + 1), false)
 })
 
-t.test('numbers in base64 count as numbers', async (t) => {
+t.test('numbers encoded in base64 count toward PARSED_NUMBERS_MAX', async (t) => {
   const answer = (floats: number) => ({ data: [{ embedding: Buffer.alloc(floats * 4).toString('base64') }] })
   t.equal(decode(answer(PARSED_NUMBERS_MAX + 3)).ok, false)
   t.equal(decode(answer(3)).ok, true)

@@ -53,7 +53,7 @@ t.test('case and compatible forms of a letter do not matter', async (t) => {
   t.same(vectorOf('Straße ﬁne'), vectorOf('STRAßE FINE'))
 })
 
-t.test('every text has a vector of length one and the dimensions that were asked', async (t) => {
+t.test('every text has a vector of length one with the requested dimensions', async (t) => {
   fc.assert(
     fc.property(
       fc.string({ unit: 'binary', minLength: 1 }),
@@ -88,7 +88,7 @@ t.test('float and base64 agree in float32', async (t) => {
   t.pass()
 })
 
-t.test('a slice counts on from its first index, and its words are counted', async (t) => {
+t.test('a slice numbers its items from its first index, and its words are counted', async (t) => {
   const texts = ['one two', 'three!']
   const out = embedLexical({ texts, firstIndex: 7, dimensions: 4, encoding: 'float' })
   t.match(out, { tokens: 3 })

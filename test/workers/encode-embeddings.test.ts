@@ -20,7 +20,7 @@ function encode(
 const one = (part: EmbeddingPart): EmbeddingInput => [{ content: [part] }]
 const image = (url: string): EmbeddingInput => one({ type: 'image_url', image_url: { url } })
 
-t.test('cohere: texts stay texts, and the input counts as documents by default', async (t) => {
+t.test('cohere: texts are sent as texts, and the input type is document by default', async (t) => {
   const expected = { model: 'm', input_type: 'search_document', embedding_types: ['float'], texts: ['a'] }
   t.same(encode('cohere', 'a'), expected)
   t.same(encode('cohere', ['a', 'b'], { dimensions: 256, inputType: 'query' }), {
@@ -40,12 +40,12 @@ t.test('google: one request for each input', async (t) => {
   })
 })
 
-t.test('google: a hint that it does not know is left out, those of Object among them', async (t) => {
+t.test('google: unknown input types are dropped, including names of Object properties', async (t) => {
   for (const inputType of ['constructor', '__proto__', 'something'])
     t.notMatch(JSON.stringify(encode('google', 'a', { inputType })), 'taskType')
 })
 
-t.test('google: media travel inline under their type', async (t) => {
+t.test('google: media are sent inline with their type', async (t) => {
   const parts = (input: EmbeddingInput) =>
     (encode('google', input) as { requests: { content: { parts: unknown } }[] }).requests[0]?.content.parts
   t.same(parts(image('data:image/jpeg;base64,AAAA')), [

@@ -72,7 +72,7 @@ t.test('in an organization workspaces share its turns, and keys those of their w
   t.same(order, ['busy.w.k', 'o.many.1', 'o.few.k', 'o.many.2', 'o.many.3', 'o.many.1'])
 })
 
-t.test('shares the time of the thread: many short jobs follow a long one', async (t) => {
+t.test('shares thread time: many short jobs run after one long job', async (t) => {
   const { order, ask, drain } = stand({}, ({ organizationId }) => (organizationId === 'long' ? 100 : 10))
   for (let nth = 0; nth < 20; nth++) ask(by(nth % 2 === 0 ? 'long' : 'short'))
   drain()
@@ -81,7 +81,7 @@ t.test('shares the time of the thread: many short jobs follow a long one', async
   t.equal(third, 12, 'by then the others have no more')
 })
 
-t.test('ever new keys do not keep a key waiting that has had its turn', async (t) => {
+t.test('a steady stream of new keys does not hold up a key that already had its turn', async (t) => {
   const { order, ask, end } = stand()
   ask(by('o', 'w', 'old'))
   ask(by('o', 'w', 'old'))
@@ -94,7 +94,7 @@ t.test('ever new keys do not keep a key waiting that has had its turn', async (t
 })
 
 t.test(
-  'in a full queue the organization with the most gives way, and in it the key with the most',
+  'a full queue drops a job of the organization with the most jobs, and of its key with the most',
   async (t) => {
     const { queue, refused, ask } = stand({ sizeMax: 6 })
     ask(by('running'))
@@ -112,7 +112,7 @@ t.test(
 )
 
 t.test(
-  'an organization with its share of the queue refuses its own, and a key of it that has none gets a place',
+  'an organization at its share of the queue is refused more jobs, and a key without jobs displaces another key',
   async (t) => {
     const { refused, ask } = stand({ organizationMax: 3 })
     ask(by('running'))

@@ -32,7 +32,7 @@ t.test('the message of a malformed body gives the place and the expected text', 
   })
 })
 
-t.test('an empty body, a mark and bytes that are not UTF-8 are named as such', async (t) => {
+t.test('the error names an empty body, a byte order mark and bytes that are not UTF-8', async (t) => {
   t.equal(messageOf(''), 'The body is not valid JSON: it is empty, expected a JSON object.')
   t.match(
     messageOf('\uFEFF{}'),
@@ -47,7 +47,7 @@ t.test('an empty body, a mark and bytes that are not UTF-8 are named as such', a
 })
 
 t.test(
-  'the place of the first byte that is not UTF-8 is exact beyond a block, and within a character',
+  'the place of the first invalid UTF-8 byte is exact, also after a block and within a character',
   async (t) => {
     for (const before of [
       '',
@@ -64,7 +64,7 @@ t.test(
   },
 )
 
-t.test('each kind of error has its place and its cure', async (t) => {
+t.test('each kind of error is reported with its place and what was expected', async (t) => {
   for (const [text, place] of [
     ['hello', '1:1/0 a JSON object'],
     ['  \n ', '2:2/4 a JSON object'],
@@ -90,7 +90,7 @@ t.test('each kind of error has its place and its cure', async (t) => {
     t.equal(placeOf(text), place, text)
 })
 
-t.test('a body that ends too early says so', async (t) => {
+t.test('a body that ends too early is reported as incomplete', async (t) => {
   t.match(
     messageOf('{"model":"m"'),
     /: it ends too early at line 1, column 13 \(byte offset 12\), expected `,` or `}`\.$/,
@@ -107,7 +107,7 @@ t.test('a long body is left to a thread, which finds an error after 64 KiB', asy
   })
 })
 
-t.test('a body that is nested too deep before its error is refused for that', async (t) => {
+t.test('a body that is nested too deep before its syntax error is refused for its depth', async (t) => {
   t.equal(
     messageOf('['.repeat(JSON_DEPTH_MAX + 1)),
     `The body is not valid JSON. The JSON nests deeper than ${JSON_DEPTH_MAX} levels.`,

@@ -62,7 +62,7 @@ t.test('a name that is a known one but for its case is refused, wherever the bod
   t.ok(read(`{${START},"x":{"Model":1}}`).ok, 'inside of a value any name may stand')
 })
 
-t.test('the places of known members are those of their bytes, of each that comes twice', async (t) => {
+t.test('the places of known members match their bytes, for each repeated member too', async (t) => {
   const text = ` { "model" : "m", "x":[{"model":1}] ,"mod\\u0065l":"n","messages":[{"role":"user","content":"é"}],"stream_options": { "a":1 } } `
   const { body, digest } = keptChat(text)
   const of = (from: number, to: number): string => Buffer.from(text).toString('utf8', from, to)
@@ -136,7 +136,7 @@ t.test('strict JSON alone is kept, on the loop and in a thread', async (t) => {
   }
 })
 
-t.test('known members come a few thousand times at most', async (t) => {
+t.test('known members may be repeated KEPT_MEMBERS_MAX times at most', async (t) => {
   const of = (count: number): string => `{${START}${',"top_k":1'.repeat(count - 2)}}`
   t.equal(keptChat(of(KEPT_MEMBERS_MAX)).body.members.length, KEPT_MEMBERS_MAX)
   t.match(read(of(KEPT_MEMBERS_MAX + 1)), {
@@ -144,7 +144,7 @@ t.test('known members come a few thousand times at most', async (t) => {
   })
 })
 
-t.test('32 MiB of anything are judged by a thread, which lives on', async (t) => {
+t.test('any 32 MiB are checked by a thread, which survives', async (t) => {
   const { jobs, close } = openPools({
     ...{ shortThreads: 1, sessionThreads: 1, queueMax: 4, jobMsMax: UNHURRIED_MS },
     ...{ isLazy: true, log: SILENT },
@@ -176,7 +176,7 @@ t.test('32 MiB of anything are judged by a thread, which lives on', async (t) =>
   }
 })
 
-t.test('the bytes and the places leave a thread without a copy', async (t) => {
+t.test('the bytes and the places are returned by a thread without a copy', async (t) => {
   const verdict = read(`{${START}}`)
   const source = verdict.ok ? verdict.source : undefined
   t.same(TASKS.read_body.moves(verdict), [source?.bytes, source?.places.members, source?.places.marks])
@@ -189,7 +189,7 @@ t.test('a large body leaves little work for the loop', async (t) => {
   })
 })
 
-t.test('a list of spans grows, and drops those that do not count', async (t) => {
+t.test('a list of spans grows, and drops rejected spans', async (t) => {
   const list = new SpanList()
   for (let nth = 0; nth < 1_000; nth++)
     list.add(nth % 10, { keyStart: nth, start: nth, end: nth, next: 0, comma: 0, inner: 7 })
@@ -308,7 +308,7 @@ const AMBIGUOUS: readonly (readonly [Dialect, string, path: string, name: string
   ],
 ]
 
-t.test('a nested member that decides, repeated or in another case, makes a body ambiguous', async (t) => {
+t.test('a decisive nested member that is repeated or in another case makes a body ambiguous', async (t) => {
   for (const [dialect, turn, path, name] of AMBIGUOUS)
     for (const [isOnLoop, more] of [
       [true, ''],
@@ -326,7 +326,7 @@ t.test('a nested member that decides, repeated or in another case, makes a body 
     }
 })
 
-t.test('members that decide nothing may be repeated', async (t) => {
+t.test('members that are not decisive may be repeated', async (t) => {
   const plain: readonly (readonly [Dialect, string])[] = [
     [
       'chat',

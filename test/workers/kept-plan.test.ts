@@ -17,7 +17,7 @@ function keptOnce(count: number) {
 }
 
 t.test(
-  'each of ONCE_MAX members that may come once is found where it is repeated, and no other',
+  'each of ONCE_MAX members that may occur once is found when it is repeated, and no other is',
   async (t) => {
     const { once, ambiguousIn } = keptOnce(ONCE_MAX)
     t.equal(ambiguousIn(once), null)

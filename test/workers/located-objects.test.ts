@@ -59,7 +59,7 @@ function valueAt(value: unknown, path: JsonPath): Readonly<Record<string, unknow
   >
 }
 
-t.test('members are found where the parser sees them, whatever is written around them', (t) => {
+t.test('finds members where the parser finds them, whatever surrounds them', (t) => {
   for (let seed = 0; seed < CASES; seed++) {
     const text = new Writer(seed).value(0)
     const value: unknown = JSON.parse(text)

@@ -106,7 +106,7 @@ const SYSTEMS: Readonly<Record<PresetSource, readonly (readonly [Members, Member
 }
 
 for (const [from, to] of PAIRS) {
-  t.test(`members of a request of ${to} win over a preset of ${from}, each as a whole`, async () => {
+  t.test(`members of a ${to} request take precedence over a ${from} preset, each as a whole`, async () => {
     for (let seed = 0; seed < CASES; seed++) {
       const random = randomOf(seed)
       const own = { ...LEAST[to], ...some(OWN[to], random) }
@@ -121,7 +121,7 @@ for (const [from, to] of PAIRS) {
     }
   })
 
-  t.test(`a preset of ${from} changes nothing of a request of ${to} that has its fields`, async () => {
+  t.test(`a ${from} preset changes nothing in a ${to} request that already has its fields`, async () => {
     for (let seed = 0; seed < CASES; seed++) {
       const random = randomOf(seed)
       const saved = { source: from, config: some(callable(SAVED_FIELDS[from]), random) }
@@ -131,7 +131,7 @@ for (const [from, to] of PAIRS) {
   })
 
   t.test(
-    `the prompt of a preset of ${from} stands before all else that a system of ${to} says`,
+    `the prompt of a ${from} preset precedes everything else in the system prompt of a ${to} request`,
     async (t) => {
       for (const [own, shown] of SYSTEMS[to]) {
         const { body } = merged(
@@ -146,7 +146,7 @@ for (const [from, to] of PAIRS) {
 }
 
 for (const [from, to] of PAIRS.filter(([from, to]) => from !== to))
-  t.test(`no preset of ${from} has a request of ${to} refused, whatever is kept in it`, async () => {
+  t.test(`no saved ${from} preset makes a ${to} request invalid, whatever fields it contains`, async () => {
     for (let seed = 0; seed < CASES; seed++) {
       const random = randomOf(seed)
       const config = some(SAVED_FIELDS[from], random, 0.5)
@@ -196,7 +196,7 @@ t.test('400: fields of the own form count as those of the request', async (t) =>
 })
 
 t.test(
-  'a form of the answer that the request asks for by its older name stands for that of the preset',
+  'an output format that the request sets by its older name replaces the output format of the preset',
   async (t) => {
     const own = { type: 'json_schema', schema: { own: true } }
     const { body } = merged(
@@ -209,7 +209,7 @@ t.test(
   },
 )
 
-t.test('a count takes tools and prompt of every form', async (t) => {
+t.test('a token count includes tools and prompt of presets in every API format', async (t) => {
   for (const source of DIALECTS) {
     const bytes = Uint8Array.from(Buffer.from(JSON.stringify({ preset: 'p', messages: SAYS })))
     const preset = {
@@ -225,7 +225,7 @@ t.test('a count takes tools and prompt of every form', async (t) => {
   }
 })
 
-t.test('every field is of a member that the form keeps the place of', async (t) => {
+t.test('every preset field belongs to a member whose place the API format records', async (t) => {
   for (const to of DIALECTS)
     for (const name of Object.keys(SAVED_FIELDS[to]))
       t.ok(keptFormOf(to).names.includes(name), `${to} ${name}`)

@@ -27,7 +27,7 @@ function endsOf(text: string): readonly number[] {
 }
 
 t.test(
-  'a list that mixes both ways ends where it ends, and one with a fault in it is not taken',
+  'finds the end of a list that mixes number notations, and refuses a list with an error in it',
   async (t) => {
     const seed = Math.floor(Math.random() * 2 ** 32)
     const random = randomFrom(seed)
@@ -46,7 +46,7 @@ t.test(
   },
 )
 
-t.test('a list of every length ends with its bracket, whatever stands before the bracket', async (t) => {
+t.test('finds the end of a list of every length at its bracket, whatever precedes the bracket', async (t) => {
   for (const last of [
     '0.5',
     '-0.5',
@@ -71,7 +71,7 @@ t.test('a list of every length ends with its bracket, whatever stands before the
   t.pass()
 })
 
-t.test('a list longer than the memory of the code is read in windows', async (t) => {
+t.test('a list longer than the Wasm memory is read in windows', async (t) => {
   const text = `[${'0.12345,-1.5, '.repeat(20_000)}0.5]`
   t.equal(endOfNumbers(new NumberBytes(Buffer.from(text)), 1), text.length)
   const at = text.length - 30

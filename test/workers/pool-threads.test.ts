@@ -83,7 +83,7 @@ t.test('a thread for bodies ends when none come for long, and the next body star
   t.equal(threads.length, before + 1)
 })
 
-t.test('a runner that ends as its first job comes answers it, and ends without harm', async (t) => {
+t.test('a runner that ends when its first job arrives answers the job, and ends cleanly', async (t) => {
   const { jobs, close } = openPools({
     shortThreads: 1,
     sessionThreads: 0,
@@ -106,7 +106,7 @@ t.test('closing answers running and waiting jobs', async (t) => {
   t.match(await jobs.run('read_body', job(), BY), { ok: false, failure: { name: 'draining' } })
 })
 
-t.test('a pool that is closed as soon as it was opened ends without harm', async (t) => {
+t.test('a pool that is closed right after it was opened ends cleanly', async (t) => {
   for (let i = 0; i < 2; i++)
     await openPools({ shortThreads: 1, sessionThreads: 1, queueMax: 4, log: SILENT }).close()
   t.pass('the process lives')

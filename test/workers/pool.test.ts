@@ -33,7 +33,7 @@ const open = (t: Test, queueMax = 4, { organizationQueueMax = queueMax, jobMsMax
 /** For tests that leave it as it was: a start of its thread takes longer than most of them. */
 const { jobs: usual } = open(t)
 
-t.test('a large body goes to the thread and its bytes come back without a copy', async (t) => {
+t.test('a large body is sent to the thread and returned without a copy', async (t) => {
   const jobs = usual
   const input = job(INLINE_JSON_BYTES_MAX)
   const length = input.bytes.length
@@ -70,7 +70,7 @@ const ENDLESS = {
 const text = (outcome: Outcome<unknown>): string => (outcome.ok ? 'done' : outcome.failure.name)
 
 t.test(
-  'organizations get the thread by turns: one that waits with many keeps no other one waiting',
+  'organizations take turns on the thread: one with many waiting jobs does not hold up others',
   async (t) => {
     const { jobs } = open(t, 8)
     const order: string[] = []
@@ -95,7 +95,7 @@ t.test('an organization that has its share of the queue is busy, and others are 
 })
 
 t.test(
-  'a full queue drops the youngest job of the caller with the most for callers with fewer',
+  'a full queue drops the newest job of the caller with the most jobs, in favour of callers with fewer',
   async (t) => {
     const jobs = usual
     const callers = ['flood', 'flood', 'flood', 'flood', 'a', 'b', 'a', 'flood']
@@ -206,21 +206,18 @@ t.test(
   },
 )
 
-t.test(
-  'a job that answers later than it returns gets the thread for itself, and its bytes are moved',
-  async (t) => {
-    const { jobs } = open(t)
-    const [clip, body] = await Promise.all([
-      jobs.run('render_clip', clipInput(), BY),
-      jobs.run('read_body', job(), BY),
-    ])
-    if (clip.ok)
-      t.equal(clip.value.buffer.byteLength, clip.value.length, 'the buffer of the clip alone came back')
-    t.match([clip, body], [{ ok: true }, { ok: true }])
-  },
-)
+t.test('an asynchronous job has the thread for itself, and only its own bytes are returned', async (t) => {
+  const { jobs } = open(t)
+  const [clip, body] = await Promise.all([
+    jobs.run('render_clip', clipInput(), BY),
+    jobs.run('read_body', job(), BY),
+  ])
+  if (clip.ok)
+    t.equal(clip.value.buffer.byteLength, clip.value.length, 'the buffer of the clip alone came back')
+  t.match([clip, body], [{ ok: true }, { ok: true }])
+})
 
-t.test('a late job that crashes is an internal failure and the pool goes on', async (t) => {
+t.test('an asynchronous job that crashes is an internal failure, and the pool continues', async (t) => {
   const jobs = usual
   t.match(await jobs.run('render_clip', clipInput({ seconds: 11 }), BY), {
     ok: false,
@@ -251,7 +248,7 @@ t.test('a secret is opened while a body is read', async (t) => {
   t.equal(await body, 'draining')
 })
 
-t.test('secrets that take longer than a millisecond have no place among those that do not', async (t) => {
+t.test('secrets that take longer than a millisecond do not count as brief jobs', async (t) => {
   const keys = { fingerprint: new Uint8Array(32), sealing: new Uint8Array(32) }
   const sealing = (bytes: number) => ({
     vault: { vaultId: 'v', workspaceId: 'w' },

@@ -28,7 +28,7 @@ const large = (input: unknown, more: Record<string, unknown> = {}) => ({
   ...more,
 })
 
-t.test('a small body comes back whole', async (t) => {
+t.test('a small body is returned complete', async (t) => {
   t.same(read('{"model":"m","input":["a","é"]}'), {
     ok: true,
     value: { model: 'm', input: ['a', 'é'] },
@@ -59,7 +59,7 @@ t.test('a pair of escaped surrogates is a character', async (t) => {
   t.match(read('{"model":"m","input":"\\ud83d\\ude00"}'), { ok: true, value: { input: '😀' } })
 })
 
-t.test(`JSON of ${JSON_DEPTH_MAX} levels is read and of one more refused`, async (t) => {
+t.test(`JSON of ${JSON_DEPTH_MAX} levels is read, and JSON with one level more is refused`, async (t) => {
   t.equal(detailOf(nested(JSON_DEPTH_MAX)), 'accepted')
   t.equal(detailOf(nested(JSON_DEPTH_MAX + 1)), `The JSON nests deeper than ${JSON_DEPTH_MAX} levels.`)
   t.equal(detailOf(nested(100_000)), `The JSON nests deeper than ${JSON_DEPTH_MAX} levels.`)
@@ -90,7 +90,7 @@ t.test('a member __proto__ is refused where other unknown members are, at any de
   })
 })
 
-t.test('the last of a member that comes twice counts, in a large body too', async (t) => {
+t.test('the last of two members with the same name counts, also in a large body', async (t) => {
   t.match(read('{"model":"a","input":"x","model":"b"}'), { value: { model: 'b' } })
   const text = JSON.stringify(large('first')).replace(/}$/, ',"\\u0069nput":["last"],"model":"n"}')
   const verdict = read(text)
@@ -98,7 +98,7 @@ t.test('the last of a member that comes twice counts, in a large body too', asyn
   if (verdict.ok) t.equal(Buffer.from(verdict.bulk?.json ?? []).toString(), '["last"]')
 })
 
-t.test('a body that the schema refuses names each fault by its path', async (t) => {
+t.test('the error for a body that the schema refuses has the path of each issue', async (t) => {
   t.match(read('{"model":5,"input":["a",5],"dimensions":0,"provider":{"foo":1},"encoding_format":"hex"}'), {
     failure: {
       name: 'body_invalid',
@@ -125,7 +125,7 @@ t.test('a large body keeps only known members besides the bulky one', async (t) 
   if (verdict.ok) t.same(verdict.value, { model: 'm', user: 'u' })
 })
 
-t.test('the pictures of a large body are counted where it is parsed', async (t) => {
+t.test('pictures of a large body are counted in the thread that parses it', async (t) => {
   const picture = { type: 'image_url', image_url: { url: 'https://acme.example/a.png' } }
   const input = [{ content: [{ type: 'text', text: 'x' }, picture] }, { content: [picture, picture] }]
   const verdict = read(JSON.stringify(large(input)))
@@ -160,7 +160,7 @@ t.test('the bytes of the bulky member parse to the value that was sent', async (
   )
 })
 
-t.test('a small body is read as JSON.parse reads it, less prototypes', async () => {
+t.test('a small body is read as JSON.parse reads it, without `__proto__` members', async () => {
   fc.assert(
     fc.property(fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 6 })), fc.nat(2), (trace, indent) => {
       const verdict = read(
@@ -180,7 +180,7 @@ function withoutProto(this: unknown, name: string, value: unknown): unknown {
   return name === '__proto__' ? undefined : value
 }
 
-t.test('an optional member that is null is as if it had been left out, small and large', async (t) => {
+t.test('an optional member with the value null counts as missing, in small and large bodies', async (t) => {
   const nulls = { dimensions: null, encoding_format: null, user: null, input_type: null }
   t.same(read(JSON.stringify({ model: 'm', input: 'x', ...nulls })), {
     ok: true,

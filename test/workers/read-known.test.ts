@@ -112,7 +112,7 @@ t.test('a preset of a body with other members is the same in a thread', async (t
   t.match(inThread(text, 'preset_chat'), { ok: true, value: { ignored: ['', 'messages', 'zebra'] } })
 })
 
-t.test('a shape that takes no other members names those that come, in a thread too', async (t) => {
+t.test('a schema without other members names each unknown member, in a thread too', async (t) => {
   const text = '{"value":"v","hosts":["a.example"],"extra":{"a":[1]},"other":1}'
   t.same(reported(inThread(text, 'secret')), reported(onLoop(text, 'secret')))
   t.match(inThread('{"value":"v","hosts":["a.example"],"__proto__":1}', 'secret'), {
@@ -153,7 +153,7 @@ t.test('never builds unread values: ten million objects in an unknown member', a
   t.equal(chars, '"pad""m""x"'.length)
 })
 
-t.test('nothing is built of a body that is too deep or holds too many values', async (t) => {
+t.test('no values are built for a body that is too deep or has too many values', async (t) => {
   const bombs = [
     Buffer.alloc(EMBEDDINGS_BODY_BYTES_MAX, '['),
     filled('{"input":[', '{},', '{}]}'),

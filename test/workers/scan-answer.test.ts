@@ -24,7 +24,7 @@ t.test(
   },
 )
 
-t.test('without vectors of the processor each byte is read by itself, to the same end', async (t) => {
+t.test('without SIMD support each byte is read by itself, with the same result', async (t) => {
   const code = `
     const at = (path) => new URL(path, ${JSON.stringify(import.meta.url)}).href
     const { SCAN_CODE } = await import(at('../../src/workers/scan-code.js'))
@@ -86,13 +86,13 @@ t.test('usage inside a string or a nested object is not the usage', async (t) =>
   t.equal(scanAnswer(Buffer.from(text))?.usage, null)
 })
 
-t.test('vectors of two forms in one answer are left to the parser', async (t) => {
+t.test('an answer with vectors in two encodings is left to the parser', async (t) => {
   const text = `{"data":[${ITEM},{"object":"embedding","index":1,"embedding":"AAAA"}]}`
   t.equal(scanAnswer(Buffer.from(text)), null)
 })
 
 t.test(
-  'every index of a long answer is read, and one that is not its place leaves it to the parser',
+  'every index of a long answer is read, and an index that is out of order leaves it to the parser',
   async (t) => {
     const items = Array.from({ length: 120 }, (_, at) => itemAt(at))
     const scanOf = (all: readonly string[]) => scanAnswer(Buffer.from(`{"data":[${all.join(',')}]}`))
@@ -110,7 +110,7 @@ t.test('a view into a larger buffer is scanned by its own offsets', async (t) =>
   t.same(scanAnswer(view)?.data, { start: 8, end: text.length - 1 })
 })
 
-t.test('floats of every length and place in the buffer are taken', async (t) => {
+t.test('accepts floats of every length at every place in the buffer', async (t) => {
   for (let digits = 1; digits <= 17; digits++) {
     const values = [0.123456789012345678, -1 / 3, 5e-7, 1e-38, 12345.678]
     const numbers = values.map((value) => value.toPrecision(digits))
@@ -119,29 +119,26 @@ t.test('floats of every length and place in the buffer are taken', async (t) => 
   }
 })
 
-t.test(
-  'bytes are looked at in the memory of the vector code about once, however short the vectors are',
-  async (t) => {
-    const item = (index: number): string =>
-      `{"object":"embedding","index":${index},"embedding":[${'-0.0123456,'.repeat(16)}0.5]}`
-    const answer = Buffer.from(`{"data":[${Array.from({ length: 2_000 }, (_, at) => item(at)).join(',')}]}`)
-    const { set } = Uint8Array.prototype
-    let copied = 0
-    Uint8Array.prototype.set = function (this: Uint8Array, from: ArrayLike<number>, at?: number) {
-      copied += from.length
-      set.call(this, from, at)
-    }
-    const spans = scanAnswer(answer)
-    Uint8Array.prototype.set = set
-    t.equal(spans?.count, 2_000)
-    t.ok(copied <= 1.1 * answer.length, `${copied} of ${answer.length}`)
-    const at = answer.lastIndexOf('-0.01')
-    t.equal(
-      scanAnswer(Buffer.concat([answer.subarray(0, at), Buffer.from('x'), answer.subarray(at + 1)])),
-      null,
-    )
-  },
-)
+t.test('bytes are copied into the Wasm memory about once, however short the vectors are', async (t) => {
+  const item = (index: number): string =>
+    `{"object":"embedding","index":${index},"embedding":[${'-0.0123456,'.repeat(16)}0.5]}`
+  const answer = Buffer.from(`{"data":[${Array.from({ length: 2_000 }, (_, at) => item(at)).join(',')}]}`)
+  const { set } = Uint8Array.prototype
+  let copied = 0
+  Uint8Array.prototype.set = function (this: Uint8Array, from: ArrayLike<number>, at?: number) {
+    copied += from.length
+    set.call(this, from, at)
+  }
+  const spans = scanAnswer(answer)
+  Uint8Array.prototype.set = set
+  t.equal(spans?.count, 2_000)
+  t.ok(copied <= 1.1 * answer.length, `${copied} of ${answer.length}`)
+  const at = answer.lastIndexOf('-0.01')
+  t.equal(
+    scanAnswer(Buffer.concat([answer.subarray(0, at), Buffer.from('x'), answer.subarray(at + 1)])),
+    null,
+  )
+})
 
 t.test('leaves costly answers to a short job: long usage, white space, long strings', async (t) => {
   const usage = `{"prompt_tokens":1,"more":[${'1,'.repeat(USAGE_BYTES_MAX / 2)}1]}`
@@ -162,7 +159,7 @@ t.test('leaves costly answers to a short job: long usage, white space, long stri
   t.equal(scanAnswer(Buffer.from(`{"data":[${ITEM}],"x":"${'y'.repeat(5_000)}"}`)), null)
 })
 
-t.test('the scan gives up at the first item beyond those that were asked for', async (t) => {
+t.test('the scan stops at the first item above the requested number', async (t) => {
   const text = `{"data":[${ITEM},${NEXT},${itemAt(2)} and then what nobody looks at`
   // Too long for one copy: the copy of a whole answer reads each of its bytes.
   const answer = Buffer.from(text.padEnd(100_000))

@@ -38,7 +38,7 @@ const LONG =
   '0.12345,-0.5, 0.0625,-1.25,\n0.9876543,0.1,-0.33333333, 4.75,0.0009765625,-2.5,0.6,-0.0123456789012,' +
   '9.87654321,\n    -0.5,0.25,-0.125, 0.0625,-0.03125,0.015625,-0.0078125,0.00390625,-0.001953125,7.0,'
 
-t.test('every byte at every place of three rounds is judged as the grammar judges it', async (t) => {
+t.test('checks every byte at every place of three rounds as the grammar requires', async (t) => {
   for (const shift of [0, 1, 5, 15]) {
     const bytes = inScanMemory(Buffer.from(`0.${'7'.repeat(shift)}1,${LONG}`), shift)
     const reader = (): number => new ScanWindow(bytes).endOfNumbers(0)
@@ -71,7 +71,7 @@ t.test('every four bytes of which numbers are made, across every border of vecto
   t.pass()
 })
 
-t.test('every length from every place ends in the bytes, whatever comes after them', async (t) => {
+t.test('every length at every offset is read within its bytes, whatever follows them', async (t) => {
   for (const behind of ['0.5,', ',,,,', ']']) {
     const text = Buffer.from(LONG + behind.repeat(20))
     for (let place = 0; place < 64; place++) {
@@ -85,7 +85,7 @@ t.test('every length from every place ends in the bytes, whatever comes after th
   t.pass()
 })
 
-t.test('bytes elsewhere are read as those in the memory', async (t) => {
+t.test('bytes outside the Wasm memory are read like bytes in it', async (t) => {
   const seed = Math.floor(Math.random() * 2 ** 32)
   const random = randomFrom(seed)
   for (let nth = 0; nth < 200; nth++) {
@@ -101,7 +101,7 @@ t.test('bytes elsewhere are read as those in the memory', async (t) => {
   t.pass(`seed ${seed}`)
 })
 
-t.test('the memory that is lent is one region, and bytes elsewhere leave it alone', async (t) => {
+t.test('the lent memory is a single region, and reading other bytes does not change it', async (t) => {
   const memory = scanMemory()
   t.equal(scanMemory(), memory)
   t.equal(memory.length, 65_536)

@@ -84,17 +84,14 @@ t.test('a copy opens under its own vault, name and version alone', async (t) => 
   t.equal(open(to.vault, '1'), null)
 })
 
-t.test(
-  'the bytes of a body that holds a secret are cleared when they were read, and others are not',
-  async (t) => {
-    const bodies = ['{"hosts":["a.example"],"value":"hidden"}', '{"hosts":[],"value":"hidden"}', 'hidden']
-    for (const text of bodies) {
-      const bytes = bytesOf(text)
-      readBody({ body: 'secret', bytes })
-      t.ok(isClear(bytes), text)
-    }
-    const bytes = bytesOf('{"names":["a"]}')
-    readBody({ body: 'secret_copy', bytes })
-    t.notOk(isClear(bytes))
-  },
-)
+t.test('a body with a secret is cleared after it was read, and other bodies are not', async (t) => {
+  const bodies = ['{"hosts":["a.example"],"value":"hidden"}', '{"hosts":[],"value":"hidden"}', 'hidden']
+  for (const text of bodies) {
+    const bytes = bytesOf(text)
+    readBody({ body: 'secret', bytes })
+    t.ok(isClear(bytes), text)
+  }
+  const bytes = bytesOf('{"names":["a"]}')
+  readBody({ body: 'secret_copy', bytes })
+  t.notOk(isClear(bytes))
+})

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { fakeDeployment, interruptedTest, loadTest, type Conduct } from './fake-deployment.ts'
 
-t.test('operations that the key may not call are left out, and none is called that writes', async (t) => {
+t.test('leaves out operations that the key may not call, and calls no operation that writes', async (t) => {
   const good: Conduct = (_request, response) => void response.end('{}')
   const paths = Object.fromEntries(['/api/v1/key', '/api/v1/models'].map((path) => [path, good]))
   const server = await fakeDeployment(t, {
@@ -21,7 +21,7 @@ t.test('operations that the key may not call are left out, and none is called th
   t.ok(server.seen.every((one) => one.startsWith('GET ')))
 })
 
-t.test('uploads need leave, and each file is removed again', async (t) => {
+t.test('uploads require --allow-writes, and each uploaded file is removed again', async (t) => {
   const server = await fakeDeployment(t)
   const refused = await loadTest(server.origin, '--only', 'uploads')
   t.match([refused.code, refused.output, server.seen], [2, /--allow-writes/, []])
@@ -50,7 +50,7 @@ t.test('an interrupted test starts nothing more and removes its files', async (t
   t.equal(times('DELETE'), times('POST'))
 })
 
-t.test('an interrupted rate ends at once', async (t) => {
+t.test('an interruption ends the current rate at once', async (t) => {
   const server = await fakeDeployment(t)
   const { code, record } = await interruptedTest(
     server.origin,

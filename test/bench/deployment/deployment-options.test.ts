@@ -9,7 +9,7 @@ const KEY = 'sk-options-0123'
 const read = (target: string, ...more: readonly string[]): ReturnType<typeof readDeploymentOptions> =>
   readDeploymentOptions(['--target', target, '--key', KEY, ...more])
 
-t.test('an origin is taken with and without the path of the API, and nothing else is', async (t) => {
+t.test('--target accepts an origin with or without the path of the API, and nothing else', async (t) => {
   for (const target of [
     'https://sluice.example',
     'https://sluice.example/',
@@ -40,26 +40,23 @@ t.test('an origin is taken with and without the path of the API, and nothing els
   t.notMatch(read('https://a:secret@sluice.example'), /secret/)
 })
 
-t.test(
-  'a key comes from a file too, and one that could end a header is refused without being said',
-  async (t) => {
-    const file = join(t.testdir({}), 'key')
-    writeFileSync(file, `${KEY}\n`)
-    t.match(readDeploymentOptions(['--target', 'https://a.example', '--key', `@${file}`]), { key: KEY })
-    t.match(
-      readDeploymentOptions(['--target', 'https://a.example', '--key', `@${file}.not`]),
-      /--key: the file cannot be read/,
-    )
-    t.equal(
-      readDeploymentOptions(['--target', 'https://a.example', '--key', 'a\r\nx: y']),
-      '--key takes an API key of printable characters, or @FILE',
-    )
-    t.match(readDeploymentOptions(['--target', 'https://a.example']), /needs the --key/)
-    t.match(readDeploymentOptions(['--key', KEY]), /--target takes the origin/)
-  },
-)
+t.test('reads a key from a file too, and refuses a key with a line break without printing it', async (t) => {
+  const file = join(t.testdir({}), 'key')
+  writeFileSync(file, `${KEY}\n`)
+  t.match(readDeploymentOptions(['--target', 'https://a.example', '--key', `@${file}`]), { key: KEY })
+  t.match(
+    readDeploymentOptions(['--target', 'https://a.example', '--key', `@${file}.not`]),
+    /--key: the file cannot be read/,
+  )
+  t.equal(
+    readDeploymentOptions(['--target', 'https://a.example', '--key', 'a\r\nx: y']),
+    '--key takes an API key of printable characters, or @FILE',
+  )
+  t.match(readDeploymentOptions(['--target', 'https://a.example']), /needs the --key/)
+  t.match(readDeploymentOptions(['--key', KEY]), /--target takes the origin/)
+})
 
-t.test('rate, time, connections and size have a most, alone and all together', async (t) => {
+t.test('rate, duration, connections and size each have a maximum, and so does the whole test', async (t) => {
   for (const over of [
     ['--rate', '2001'],
     ['--duration', '301'],

@@ -48,7 +48,7 @@ t.test('reports a refused connection and an unknown name in one line', async (t)
 })
 
 t.test(
-  'over TLS: with its issuer it is driven, without it nothing is sent',
+  'over TLS: tests a server whose issuer is trusted, and sends nothing when it is not trusted',
   { skip: NO_OPENSSL },
   async (t) => {
     const { certFile, keyFile } = selfSigned(t)

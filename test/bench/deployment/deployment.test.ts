@@ -33,7 +33,7 @@ t.test('counts 429 answers apart from failures and honours Retry-After', async (
   t.match(record?.notes[0], /2 of 2 answers were 429/)
 })
 
-t.test('a redirect to another host is never followed, before the load or in it', async (t) => {
+t.test('never follows a redirect to another host, neither before the load nor during it', async (t) => {
   const other = await fakeDeployment(t)
   const away: Conduct = (_request, response) =>
     void response.writeHead(307, { location: `${other.origin}/api/v1/${KEY}` }).end()
@@ -51,7 +51,7 @@ t.test('a redirect to another host is never followed, before the load or in it',
   t.same(other.seen, [])
 })
 
-t.test('a deployment that becomes ill under the load is left alone', async (t) => {
+t.test('stops the load when the deployment begins to fail under it', async (t) => {
   let answers = 0
   const conduct: Conduct = (_request, response) => void response.writeHead(answers++ === 0 ? 200 : 500).end()
   const server = await fakeDeployment(t, { [EMBEDDINGS]: conduct })
@@ -60,7 +60,7 @@ t.test('a deployment that becomes ill under the load is left alone', async (t) =
   t.match(record?.notes[0], /failed \(status 500, \d+ times\): the rest was left out/)
 })
 
-t.test('a server that stops answering ends the test, and unanswered calls have failed', async (t) => {
+t.test('a server that stops answering ends the test, and its unanswered calls count as failed', async (t) => {
   let answers = 0
   const conduct: Conduct = (request, response) =>
     void (answers++ < 3 ? response.end() : request.socket.destroy())

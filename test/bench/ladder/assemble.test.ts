@@ -114,12 +114,12 @@ function chatBody(call: LadderCall): string {
 const partsUpTo = (name: string, call: LadderCall = 'embeddings'): readonly string[] =>
   rungsOf(SUBJECT_NAMES, call).find(({ part }) => part.name === name)?.parts ?? []
 
-t.test('the lowest front passes requests and answers on unchanged', async (t) => {
+t.test('the lowest front forwards requests and answers unchanged', async (t) => {
   const answer = await asked(partsUpTo('head'), { authorization: 'Bearer nothing' })
   t.same([answer.status, await answer.text(), provider.bodies.at(-1)], [200, ANSWER, BODY])
 })
 
-t.test('a front with access knows the caller by the key alone', async (t) => {
+t.test('a front with access identifies the caller by the key alone', async (t) => {
   t.equal((await asked(partsUpTo('access'), { authorization: 'Bearer nothing' })).status, 401)
   const rated = await asked(partsUpTo('rate'))
   t.equal(rated.headers.get('x-ratelimit-limit'), '1000')
@@ -132,7 +132,7 @@ t.test('a front with routing asks the provider in its own words, and answers wit
   t.same(JSON.parse(provider.bodies.at(-1) ?? ''), { model: 'bench-embed', input: 'a' })
 })
 
-t.test('the whole front answers as the product does, and its ledger has the call', async (t) => {
+t.test('the whole front answers as the product does, and writes the call to its ledger', async (t) => {
   const answer = await asked(partsUpTo('tracing'))
   t.equal(answer.status, 200)
   t.match(await answer.json(), { data: [{ embedding: [0.25, 0.5] }], usage: { prompt_tokens: 8 } })
@@ -143,13 +143,13 @@ t.test('the whole front answers as the product does, and its ledger has the call
   )
 })
 
-t.test('money that is not written down leaves nothing in the ledger', async (t) => {
+t.test('a front without the ledger part writes no row to the ledger', async (t) => {
   t.equal((await asked(partsUpTo('journal'))).status, 200)
   const [row] = await store.sql<{ count: number }[]>`SELECT count(*)::int AS count FROM ledger`
   t.equal(row?.count, 1)
 })
 
-t.test('the lowest front of chat passes an answer and a stream on as they came', async (t) => {
+t.test('the lowest front of chat forwards an answer and a stream unchanged', async (t) => {
   const whole = await asked(partsUpTo('head', 'whole'), { call: 'whole', authorization: 'Bearer nothing' })
   t.same([whole.status, await whole.text()], [200, CHAT_ANSWER.whole])
   const event = await asked(partsUpTo('body', 'event'), { call: 'event' })
@@ -157,7 +157,7 @@ t.test('the lowest front of chat passes an answer and a stream on as they came',
   t.equal(provider.bodies.at(-1), chatBody('event'))
 })
 
-t.test('a front of chat with routing passes the events of the endpoint on', async (t) => {
+t.test('a front of chat with routing forwards the events of the endpoint', async (t) => {
   for (const rung of ['routing', 'egress']) {
     const event = await asked(partsUpTo(rung, 'event'), { call: 'event' })
     const text = await event.text()
@@ -169,7 +169,7 @@ t.test('a front of chat with routing passes the events of the endpoint on', asyn
   }
 })
 
-t.test('the whole front of chat pays for a stream and keeps its record', async (t) => {
+t.test('the whole front of chat charges for a stream and keeps its record', async (t) => {
   const event = await asked(partsUpTo('requests', 'event'), { call: 'event' })
   t.match(await event.text(), /"cost":[\d.]+.*\[DONE\]/s)
   const [paid] = await store.sql<{ count: number }[]>`

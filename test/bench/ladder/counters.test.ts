@@ -28,7 +28,7 @@ t.test('the finer account says how much it was, and the ticks how it is divided'
   t.match(usedBetween([before], [after]), { systemS: 1.25, userS: 3.75 })
 })
 
-t.test('leaves the idle use of stores out of the price', async (t) => {
+t.test('leaves the use of idle stores out of the price', async (t) => {
   const used = usedBetween([], [count(1, 'serving', 2), count(2, 'postgres', 2)])
   const atRest = scaledCpu({ serving: 0, postgres: 0.5, redis: 0, others: 0 }, 2)
   const rest = without(used, atRest)
@@ -37,7 +37,7 @@ t.test('leaves the idle use of stores out of the price', async (t) => {
   t.match(figuresOf(rest, 1_000_000), { user_us: 2.25, system_us: 0.75, main_us: 1, postgres_us: 1 })
 })
 
-t.test('a running process has an account of all of that', { skip }, async (t) => {
+t.test('reads CPU, main-thread time and switches of a running process', { skip }, async (t) => {
   const [own] = countsOf(
     tree(process.pid).filter(({ pid }) => pid === process.pid),
     process.pid,

@@ -36,7 +36,7 @@ function rowsWith(headUs: number, othersUs = 2): readonly ResultRow[] {
   return ladderRows(new Map(samples), 48)
 }
 
-t.test('the cost of a part is the difference to the part below, within each repeat', async (t) => {
+t.test('the cost of a part is the difference from the part below, within each repeat', async (t) => {
   const steps = stepsOf(rowsWith(5), SUBJECTS)
   t.match(steps, [
     { subject: 'sluice-to-head', below: 'relay', cpuUs: { median: 5 } },
@@ -46,7 +46,7 @@ t.test('the cost of a part is the difference to the part below, within each repe
   t.same(stepsOf(rowsWith(5).slice(1), SUBJECTS).length, 2)
 })
 
-t.test('a part has a price in each case, of its own rows', async (t) => {
+t.test('the price of a part in each case is computed from the rows of that case', async (t) => {
   const others = rowsWith(9).map((row) => ({ ...row, case: '100 streams, per event' }))
   const prices = stepsOf([...rowsWith(5), ...others], SUBJECTS)
     .filter(({ subject }) => subject === 'sluice-to-head')
@@ -57,7 +57,7 @@ t.test('a part has a price in each case, of its own rows', async (t) => {
   ])
 })
 
-t.test('misses the check unless parts and other processes explain the difference', async (t) => {
+t.test('the check is missed unless the parts and other processes explain the difference', async (t) => {
   t.equal(explainedShare(rowsWith(5), TOP), 1)
   t.equal(explainedShare(rowsWith(5).slice(1), TOP), null)
   const met = (rows: readonly ResultRow[], dimensions: number): readonly boolean[] =>
@@ -89,14 +89,14 @@ t.test('the request log costs the difference to a node without it, within a boun
   t.match(checked(2.1), { is_met: false })
 })
 
-t.test('a note gives each part with its interval', async (t) => {
+t.test('a note gives each part with its confidence interval', async (t) => {
   const rows = rowsWith(5)
   const notes = ladderNotes({ rows, steps: stepsOf(rows, SUBJECTS), top: TOP })
   t.equal(notes[0], 'sluice-to-head: +5.0 µs of CPU over relay (95 % +4.5 to +7.5)')
   t.match(notes.at(-1), / 100 % of the difference/)
 })
 
-t.test('the page has a table of the parts, and no rung counts as the product', async (t) => {
+t.test('the page has a table of the parts, and does not count a rung as the product', async (t) => {
   const record = scenarioRecord(rowsWith(5), {
     subjects: SUBJECTS.map(({ name, note, below }) => ({ name, note, ...(below === null ? {} : { below }) })),
   })
@@ -108,7 +108,7 @@ t.test('the page has a table of the parts, and no rung counts as the product', a
   t.same([...new Set(pairs)], ['sluice relay'])
 })
 
-t.test('a part that became dearer is found in a later run, against the relay of each', async (t) => {
+t.test('a later run reports a part that became dearer, relative to the relay of each run', async (t) => {
   const file = (headUs: number) => resultsFile([scenarioRecord(rowsWith(headUs))])
   t.same(compare(file(5), file(5), 0.1).worse, [])
   t.match(

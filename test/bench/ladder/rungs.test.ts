@@ -12,7 +12,7 @@ t.test('each rung has the parts of the one below and one more', async (t) => {
   })
 })
 
-t.test('optional parts of a node stand on the whole front', async (t) => {
+t.test('optional parts of a node are added on top of the whole front', async (t) => {
   const tracing = rungsOf(SUBJECT_NAMES).at(-1)
   t.match(tracing, { subject: 'sluice-to-tracing', below: 'sluice-to-requests' })
   t.equal(tracing?.parts.length, PARTS.length + 1)
@@ -45,7 +45,7 @@ t.test('a ladder of chat has no scan of vectors, and keeps the record of each ca
   t.equal(splice?.below, 'sluice-to-egress')
 })
 
-t.test('--chat takes the place of embeddings, with the connections of the scenario chat', async (t) => {
+t.test('--chat replaces embeddings, with the number of connections of the scenario chat', async (t) => {
   t.match(readLadderOptions([]), { calls: ['embeddings'], connections: 48 })
   t.match(readLadderOptions(['--chat', 'event,whole']), {
     calls: ['whole', 'event'],

@@ -39,7 +39,7 @@ async function target(
 /** One second: even at the lowest rate, one request a second, a cell has one after its head. */
 const settings = { connections: 4, durationMs: 1_000, warmUpMs: 100, repeats: 2, shares: [10, 50] }
 
-t.test('a subject that refuses has failed, and one that ends early too', async (t) => {
+t.test('a subject that refuses requests has failed, and so has one that exits early', async (t) => {
   // As quick as it can, it would keep two cores busy.
   const refusing = await target(t, (res) => setTimeout(() => res.writeHead(503).end(), 5))
   const dying = await target(t, (res, nth) => (nth > 2 ? res.destroy() : res.end('ok')))

@@ -64,7 +64,7 @@ for (const name of LIMITERS) {
   })
 }
 
-t.test('leaves no files of Redis', async (t) => {
+t.test('leaves no Redis files', async (t) => {
   t.same(
     readdirSync(TEMPORARY).filter((one) => existsSync(join(TEMPORARY, one, 'redis.sock'))),
     [],
@@ -81,7 +81,7 @@ t.test('a limiter without its Redis fails before the first call', async (t) => {
   await t.rejects(openLimiter('sluice', means))
 })
 
-t.test('a limiter that is not installed is left out with the way to add it', async (t) => {
+t.test('leaves out a limiter that is not installed, and says how to install it', async (t) => {
   for (const name of LIMITERS.slice(1, 3))
     t.match(await startLimiter(name, { limitRpm: 1, packages: '/nowhere' }), { name, absent: /npm ci/ })
 })

@@ -23,22 +23,19 @@ const embeddings = {
 }
 const requests = mixedRequests({ embeddings, apiKey: 'k', fileId: 'file_1', seed: 1 })
 
-t.test(
-  'a hundred requests in turn hold each kind at its share, and none of the rare ones all at once',
-  async (t) => {
-    const mix = mixInTurn(requests)
-    t.equal(mix.length, 100)
-    for (const kind of MIXED_KINDS)
-      t.equal(mix.filter((one) => requests[kind].includes(one)).length, MIXED_SHARES[kind], kind)
-    const uploads = mix.flatMap((one, at) => (one.payload === undefined ? [] : [at]))
-    t.ok(
-      uploads.every((at, nth) => nth === 0 || at - (uploads[nth - 1] ?? 0) > 15),
-      uploads.join(', '),
-    )
-  },
-)
+t.test('each 100 requests hold each kind at its share, with the uploads spread apart', async (t) => {
+  const mix = mixInTurn(requests)
+  t.equal(mix.length, 100)
+  for (const kind of MIXED_KINDS)
+    t.equal(mix.filter((one) => requests[kind].includes(one)).length, MIXED_SHARES[kind], kind)
+  const uploads = mix.flatMap((one, at) => (one.payload === undefined ? [] : [at]))
+  t.ok(
+    uploads.every((at, nth) => nth === 0 || at - (uploads[nth - 1] ?? 0) > 15),
+    uploads.join(', '),
+  )
+})
 
-t.test('sizes of uploads lie between 1 and 20 MB, and half of them below 4.5 MB', async (t) => {
+t.test('upload sizes are between 1 and 20 MB, and half of them are below 4.5 MB', async (t) => {
   const nextBytes = sizesOf({
     leastBytes: UPLOAD_BYTES_LEAST,
     mostBytes: UPLOAD_BYTES_MOST,
@@ -57,7 +54,7 @@ t.test('a node under the mix', async (t) => {
   const stand = await startMixedStand({ settings: { SLUICE_WORKERS: '2' } })
   t.teardown(() => stand.stop())
 
-  await t.test('every kind is asked for at its share, and nothing fails', async (t) => {
+  await t.test('requests every kind at its share, and nothing fails', async (t) => {
     const load = await startMixedLoad(stand, { ratePerS: 60, durationMs: 2_000, patienceMs: PATIENCE_MS })
     const { kinds, failed, failures } = await load.result
     t.equal(failed, 0, failures.join('; '))
@@ -69,14 +66,14 @@ t.test('a node under the mix', async (t) => {
     t.ok(kinds.uploads.sentBytes > UPLOAD_BYTES_LEAST * kinds.uploads.requests)
   })
 
-  await t.test('uploads are gone at the end', async (t) => {
+  await t.test('removes the uploads at the end', async (t) => {
     const answer = await fetch(`http://127.0.0.1:${stand.port}/api/v1/files`, {
       headers: { authorization: `Bearer ${stand.keys.inference_key}` },
     })
     t.same(((await answer.json()) as { data: unknown[] }).data, [])
   })
 
-  await t.test('can be stopped, and a closed loop finds the most that the machine can do', async (t) => {
+  await t.test('can be stopped, and a closed loop finds the highest rate of the machine', async (t) => {
     const load = await startMixedLoad(stand, { ratePerS: 20 })
     const { kinds, failed } = await load.stop()
     t.equal(failed, 0)

@@ -35,7 +35,7 @@ const result: MixedResult = {
   failures: ['videos: 429 × 2'],
 }
 
-t.test('has a row for the whole and one for each kind, without the CPU of a single kind', async (t) => {
+t.test('has one row for the whole mix and one for each kind, the latter without CPU', async (t) => {
   const rows = mixedRows('mixed', [{ result, cpuS: 0.4, peakBytes: 5e8 }], { ratePerS: 200, connections: 48 })
   t.same(
     rows.map((row) => row.case),
@@ -65,7 +65,7 @@ const look = (atS: number, front: number, postgres: number): WatchedLook => ({
   ]),
 })
 
-t.test('memory and cores of each kind of process over time', async (t) => {
+t.test('has a curve of memory and cores over time for each kind of process', async (t) => {
   const looks = [look(0, 100, 50), look(2, 120, 60), look(4, 110, 70)]
   t.equal(peakBytes(looks), 180e6)
   t.same(
@@ -98,7 +98,7 @@ t.test('an ended process uses no negative cores, and no samples give no figures'
   t.ok(peakBytes(watching.stop()) > 1e6)
 })
 
-t.test('options that make no sense are refused in one line', async (t) => {
+t.test('refuses contradictory options in one line', async (t) => {
   t.match(readMixedOptions(['--share', '0']), /--share takes a whole number from 1 to 100/)
   t.match(readMixedOptions(['--rate', '-1']), /rate/)
   t.match(readMixedOptions([]), { ratePerS: 0, share: 50, fronts: 1 })

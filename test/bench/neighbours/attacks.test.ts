@@ -51,7 +51,7 @@ t.test('an attack keeps to a megabyte of requests per second, and to a rate of i
   t.ok(attackRate({}, [request(1)]) <= 2_000)
 })
 
-t.test('judges the victim whose p99 rose most, at the median of the repeats', async (t) => {
+t.test('judges the victim whose p99 rose most, by the median of the repeats', async (t) => {
   const repeats = [10, 2, 4].map((factor) => repeat({ upload: result(5 * factor) }))
   const [latency, memory] = attackChecks({ name: 'range', repeats }, 2e8)
   t.match(latency, {
@@ -89,7 +89,7 @@ t.test('every attack runs unless some are named', async (t) => {
   t.ok(ATTACK_NAMES.every((name) => textOf(name) !== ''))
 })
 
-t.test('next to a stream of its own endpoint the median latency is checked too', async (t) => {
+t.test('during an attack by a stream of the same endpoint, the median latency is checked too', async (t) => {
   const slow = result(5)
   const repeats = [repeat({ chat: { ...slow, latency: { ...slow.latency, p50: 4 } } })]
   const checks = attackChecks({ name: 'stream-events-1', repeats }, 2e8)

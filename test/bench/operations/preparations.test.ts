@@ -12,7 +12,7 @@ import { ROOT } from '../../support/source.ts'
 
 t.setTimeout(600_000)
 
-t.test('no preparation is for an operation that is gone', async (t) => {
+t.test('there is no preparation for an operation that no longer exists', async (t) => {
   const ids = OPERATIONS.map(({ id }) => id)
   t.same(
     Object.keys(PREPARATIONS).filter((id) => !ids.includes(id)),
@@ -20,7 +20,7 @@ t.test('no preparation is for an operation that is gone', async (t) => {
   )
 })
 
-t.test('an operation that there is not is refused', async (t) => {
+t.test('refuses an operation that does not exist', async (t) => {
   t.match(readOperationsOptions(['--only', 'keys.get,keys.nothing']), /not 'keys\.nothing'/)
 })
 

@@ -20,6 +20,6 @@ t.test('running calls hold their maximum cost and release the unspent part', asy
   t.match(caller, { heldNano: 0, spentNano: 100, tokens: 4, calls: 2 })
 })
 
-t.test('without a budget everything is let in', async (t) => {
+t.test('without a budget every call is accepted', async (t) => {
   t.equal(hold(callerOf(null), 1e15), null)
 })

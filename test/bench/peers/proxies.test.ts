@@ -135,14 +135,14 @@ for (const one of STRANGE) {
   })
 }
 
-t.test('a management key is of the wrong kind everywhere', async (t) => {
+t.test('a management key is refused as the wrong kind by every peer', async (t) => {
   for (const { port } of [stand, ...peers]) {
     const text = await ask(port, stand.keys.management_key, { title: '', status: 0, body: GOOD })
     t.match(text, { status: 403, type: 'wrong_key_kind' })
   }
 })
 
-t.test('a key over its rate is refused with the same headers everywhere', async (t) => {
+t.test('every peer refuses a key over its rate with the same headers', async (t) => {
   for (const one of [stand, ...peers]) {
     const { port } = one
     let key = rated
@@ -164,7 +164,7 @@ t.test('a key over its rate is refused with the same headers everywhere', async 
   }
 })
 
-t.test('the spend of a key counts until its budget is used up', async (t) => {
+t.test('the spend of a key adds up until its budget is used up', async (t) => {
   for (const { port } of peers) {
     const first = await ask(port, poor, { title: '', status: 0, body: GOOD })
     t.match(first, { status: 200, body: { usage: { cost: 1.6e-7 } } })

@@ -54,7 +54,7 @@ async function proxies(t: Test, stand: Stand): Promise<readonly Target[]> {
   return found
 }
 
-t.test('a body that is announced too large is refused before it is sent', async (t) => {
+t.test('refuses a body whose announced length is too large before it is sent', async (t) => {
   for (const { name, port } of await proxies(t, await standIn())) {
     const text = await raw(port, [`${HEAD}content-length: ${EMBEDDINGS_BODY_BYTES_MAX + 1}\r\n\r\n`])
     t.match(text, /^HTTP\/1\.1 413 /, name)
@@ -62,7 +62,7 @@ t.test('a body that is announced too large is refused before it is sent', async 
   }
 })
 
-t.test('a body of unknown length is refused where it becomes too large', async (t) => {
+t.test('refuses a body of unknown length as soon as it becomes too large', async (t) => {
   const piece = `100000\r\n${'a'.repeat(0x100000)}\r\n`
   for (const { name, port } of await proxies(t, await standIn())) {
     const text = await raw(port, [
@@ -73,7 +73,7 @@ t.test('a body of unknown length is refused where it becomes too large', async (
   }
 })
 
-t.test('a body in pieces is one body', async (t) => {
+t.test('a body in several chunks arrives as one body', async (t) => {
   for (const { name, port } of await proxies(t, await standIn())) {
     const text = await raw(port, [
       `${HEAD}content-length: ${BODY.length}\r\n\r\n`,
@@ -84,7 +84,7 @@ t.test('a body in pieces is one body', async (t) => {
   }
 })
 
-t.test('a caller who disconnects within the body ends no other call', async (t) => {
+t.test('a client that disconnects while it sends a body ends no other call', async (t) => {
   for (const { name, port } of await proxies(t, await standIn())) {
     const socket = connect(port, '127.0.0.1')
     await once(socket, 'connect')
@@ -98,7 +98,7 @@ t.test('a caller who disconnects within the body ends no other call', async (t) 
   }
 })
 
-t.test('reports a missing provider as a failed one', async (t) => {
+t.test('a missing provider is reported as a failed provider', async (t) => {
   const NOBODY = 1
   for (const { name, port } of await proxies(t, await standIn(NOBODY))) {
     const text = await raw(port, [`${HEAD}content-length: ${BODY.length}\r\n\r\n${BODY}`])
@@ -107,7 +107,7 @@ t.test('reports a missing provider as a failed one', async (t) => {
   }
 })
 
-t.test('a peer that is not installed is left out with the way to add it', async (t) => {
+t.test('leaves out a peer that is not installed, and says how to install it', async (t) => {
   t.match(await startProxy('fastify', await standIn(), { root: '/nowhere' }), {
     name: 'fastify',
     absent: /npm ci --ignore-scripts --prefix tools\/peers/,

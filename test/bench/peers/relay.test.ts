@@ -28,7 +28,9 @@ async function openProvider(): Promise<Server> {
 }
 
 for (const name of ['relay', 'lean-relay'] as const)
-  t.test(`the ${name} passes whole bodies both ways and reports garbage collection`, (t) => passes(t, name))
+  t.test(`the ${name} forwards whole bodies in both directions and reports garbage collection`, (t) =>
+    passes(t, name),
+  )
 
 async function passes(t: Test, name: 'relay' | 'lean-relay'): Promise<void> {
   const provider = await openProvider()

@@ -7,26 +7,26 @@ const compared = (given: Partial<Parameters<typeof scenarioRecord>[0]>): readonl
 const verdictOf = (given: Partial<Parameters<typeof ratioOf>[0]>): string | undefined =>
   compared({ ratios: [ratioOf(given)] })[0]?.verdict
 
-t.test('more CPU than a peer gives "behind", less gives "ahead"', async (t) => {
+t.test('more CPU than a peer means "behind", less means "ahead"', async (t) => {
   t.equal(verdictOf({ ratio: { median: 1.6, low: 1.5, high: 1.7 } }), 'behind')
   t.equal(verdictOf({ ratio: { median: 0.6, low: 0.5, high: 0.7 } }), 'ahead')
 })
 
-t.test('for rates it is the other way round', async (t) => {
+t.test('a higher rate than a peer means "ahead", a lower one "behind"', async (t) => {
   for (const metric of ['requests_per_second', 'mb_per_second'] as const) {
     t.equal(verdictOf({ metric, ratio: { median: 1.6, low: 1.5, high: 1.7 } }), 'ahead')
     t.equal(verdictOf({ metric, ratio: { median: 0.6, low: 0.5, high: 0.7 } }), 'behind')
   }
 })
 
-t.test('an interval around 1 is no difference, and neither is one that hardly leaves it', async (t) => {
+t.test('an interval around 1 is no difference, and neither is one that only just excludes it', async (t) => {
   t.equal(verdictOf({ ratio: { median: 1.3, low: 0.99, high: 1.7 } }), 'alike')
   t.equal(verdictOf({ ratio: { median: 1, low: 1, high: 1 } }), 'alike')
   t.equal(verdictOf({ ratio: { median: 1.01, low: 1.005, high: 1.015 } }), 'alike')
   t.equal(verdictOf({ ratio: { median: 1.02, low: 1.005, high: 1.03 } }), 'behind')
 })
 
-t.test('a ratio of the peer over the product is seen from the product', async (t) => {
+t.test('a ratio of the peer over the product is inverted, so that it describes the product', async (t) => {
   const [one] = compared({
     ratios: [ratioOf({ over: 'nginx', under: 'sluice', ratio: { median: 0.5, low: 0.4, high: 0.625 } })],
   })
@@ -39,7 +39,7 @@ t.test('a ratio of the peer over the product is seen from the product', async (t
   })
 })
 
-t.test('there is no winner against itself, against no gateway and between others', async (t) => {
+t.test('comparisons with itself, with no gateway and between other subjects have no winner', async (t) => {
   const kindOf = (over: string, under: string): string | undefined =>
     compared({ ratios: [ratioOf({ over, under })] })[0]?.kind
   t.equal(kindOf('sluice', 'sluice-ungoverned'), 'own')
@@ -50,7 +50,7 @@ t.test('there is no winner against itself, against no gateway and between others
   t.equal(kindOf('sluiceway', 'sluice'), 'peer')
 })
 
-t.test('a failed run wins nothing: refusing is quick', async (t) => {
+t.test('a failed run never wins, because refusals are quick', async (t) => {
   const rows = [
     rowRecord({ subject: 'sluice' }, { cpu_us_per_request: 10, failed: 1 }),
     rowRecord({ subject: 'nginx' }),
@@ -61,7 +61,7 @@ t.test('a failed run wins nothing: refusing is quick', async (t) => {
   ])
 })
 
-t.test('a rate limited by the generator is not a loss, but CPU still counts', async (t) => {
+t.test('a rate limited by the generator does not count as a loss, but CPU still counts', async (t) => {
   const held = rowRecord({ subject: 'sluice' }, { requests_per_second: 5_000, generator_cores: 0.95 })
   const rows = [held, rowRecord({ subject: 'nginx' }, { cpu_us_per_request: 20 })]
   t.match(compared({ rows }), [
@@ -74,7 +74,7 @@ t.test('a rate limited by the generator is not a loss, but CPU still counts', as
   ])
 })
 
-t.test('a subject slower than one limited by the generator is behind all the same', async (t) => {
+t.test('a product that is slower than a peer limited by the generator is still behind', async (t) => {
   const rows = [
     rowRecord({ subject: 'sluice' }, { requests_per_second: 5_000 }),
     rowRecord({ subject: 'nginx' }, { generator_cores: 0.95 }),
@@ -90,7 +90,7 @@ t.test('a single measurement has no interval and is not judged', async (t) => {
   t.match(compared({ rows })[0], { verdict: 'unsure', repeats: 1, doubt: 'taken once: no interval' })
 })
 
-t.test('rows give the ratios that the record has not, each once', async (t) => {
+t.test('computes from the rows the ratios that the record lacks, each once', async (t) => {
   const rows = [
     rowRecord({ subject: 'sluice' }, { rss_mb: 400 }),
     rowRecord({ subject: 'nginx' }, { rss_mb: 20 }),
@@ -108,7 +108,7 @@ t.test('rows give the ratios that the record has not, each once', async (t) => {
   t.match(found, [{ ratio: { median: 9 }, repeats: 5 }, {}, { ratio: { median: 20 }, verdict: 'behind' }])
 })
 
-t.test('latencies are compared under the same fixed rate alone', async (t) => {
+t.test('latencies are compared only under the same fixed rate', async (t) => {
   const latency_us = { p50: 100, p90: 200, p99: 300, p99_9: 400, max: 500 }
   const open = (subject: string, offered_per_second: number, by: number) =>
     rowRecord(

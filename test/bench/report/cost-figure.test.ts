@@ -60,7 +60,7 @@ t.test('the sentence names the cost and each peer, the dearest first; bytes coun
   t.match(ofBytes === null ? '' : costSentence(ofBytes).text, /^a GB costs <b>2\.00 s<\/b> of CPU/)
 })
 
-t.test('rows of streams count events, and no event is called a call', async (t) => {
+t.test('rows of streams give the cost of an event, and never call an event a call', async (t) => {
   for (const name of ['100 streams, per event', 'chat from messages, one stream at a time']) {
     const found = cost(...both('chat', name))
     t.match(found === null ? '' : costSentence(found).text, /^an event of a stream costs/)
@@ -68,13 +68,13 @@ t.test('rows of streams count events, and no event is called a call', async (t) 
   }
 })
 
-t.test('a single measurement is marked as one and wins nothing', async (t) => {
+t.test('a single measurement is marked as one and never wins', async (t) => {
   const once = both('embeddings').map((one) => ({ ...one, samples: one.samples.slice(0, 1) }))
   const found = cost(...once)
   t.match(found === null ? '' : costSentence(found).text, /class="even"[\s\S]*taken once, and so not judged/)
 })
 
-t.test('every subject has its place on one scale, the cheapest first', async (t) => {
+t.test('all subjects are on one scale, the cheapest first', async (t) => {
   const found = cost(...both('embeddings'), row('embeddings', 'portkey', 2_000))
   const text = found === null ? '' : costFigure(found).text
   t.same(

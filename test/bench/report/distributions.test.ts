@@ -8,20 +8,20 @@ const row = (subject: string, of: Partial<SampleRecord> = { latency_us }, name =
   rowRecord({ subject, case: name }, of)
 const groups = (...rows: readonly ResultRow[]) => groupsOf(scenarioRecord({ scenario: 'a', rows }))
 
-t.test('a case with two subjects is one figure, with a line of each', async (t) => {
+t.test('a case with two subjects is one figure, with a line for each', async (t) => {
   t.match(groups(row('sluice'), row('nginx'), row('sluice', { latency_us }, 'alone')), [
     { title: 'a case', curves: [{ name: 'sluice' }, { name: 'nginx' }] },
   ])
 })
 
-t.test('the cases of a lone subject are one figure, and many of them none', async (t) => {
+t.test('the cases of a lone subject share one figure, and too many cases get none', async (t) => {
   const cases = (count: number) =>
     Array.from({ length: count }, (_, at) => row('sluice', { latency_us }, `case ${at}`))
   t.match(groups(...cases(3)), [{ title: 'a, sluice', curves: [{ name: 'case 0' }, {}, {}] }])
   t.same(groups(...cases(9)), [])
 })
 
-t.test('a distribution holds the shares that were taken, else the percentiles of the row', async (t) => {
+t.test('a distribution uses the measured shares, or else the percentiles of the row', async (t) => {
   const [few] = groups(row('sluice'))
   t.same(
     few?.curves[0]?.shares.map(({ percent, ms }) => [percent, ms.median]),
@@ -41,7 +41,7 @@ t.test('a distribution holds the shares that were taken, else the percentiles of
   )
 })
 
-t.test('does not draw single measurements, missing ones and invalid times', async (t) => {
+t.test('does not draw single measurements, missing values or invalid times', async (t) => {
   const flat = { p50: 5, p90: 5, p99: 5, p99_9: 5, max: 5 }
   const hole = { p50: Number.NaN, p90: 0, p99: -1, p99_9: Number.NaN, max: Number.NaN }
   t.same(groups(row('sluice', { latency_us: flat }), row('nginx', { latency_us: null })), [])
@@ -64,7 +64,7 @@ t.test('differing repeats have a band around their median, and the drawing has a
   t.notMatch(text, /NaN|Infinity|undefined/)
 })
 
-t.test('more than six figures are folded', async (t) => {
+t.test('more than six figures are collapsed', async (t) => {
   const rows = Array.from({ length: 8 }, (_, at) => [
     row('sluice', { latency_us }, `case ${at}`),
     row('nginx', { latency_us }, `case ${at}`),

@@ -9,7 +9,7 @@ const titles = (...curves: readonly CurveRecord[]): readonly string[] =>
   )
 const titled = (title: string): CurveRecord => curveOf({ title })
 
-t.test('the median and p99 against offered load are shown, of the first kind of call', async (t) => {
+t.test('shows the median and p99 against offered load, for the first kind of call', async (t) => {
   t.same(
     titles(
       titled('embeddings: p99.9 latency against offered load'),
@@ -21,7 +21,7 @@ t.test('the median and p99 against offered load are shown, of the first kind of 
   )
 })
 
-t.test('a curve without the product, without a peer, or without a point is not shown', async (t) => {
+t.test('does not show a curve without the product, without a peer or without a point', async (t) => {
   const lines = curveOf({}).lines
   t.same(
     titles(
@@ -34,7 +34,7 @@ t.test('a curve without the product, without a peer, or without a point is not s
   )
 })
 
-t.test('points that cannot be drawn are left out, and others keep their order', async (t) => {
+t.test('leaves out points that cannot be drawn, and keeps the order of the others', async (t) => {
   const [ours, other] = [
     { name: 'sluice', points: [[2_000, 4] as const, [1_000, 2] as const, [3_000, 0] as const] },
     { name: 'nginx', points: [[1_000, Number.NaN] as const, [2_000, 1] as const] },

@@ -29,7 +29,7 @@ t.test('gives latencies at the highest load that both were offered, between two 
   t.same(latenciesAtLoad(curve), [{ text: 'sluice 2.00 milliseconds, nginx 1.33 milliseconds', detail }])
 })
 
-t.test('peers whose loads lie apart are not compared', async (t) => {
+t.test('does not compare peers whose loads do not overlap', async (t) => {
   const curve = curveOf({
     lines: lines(
       [
@@ -53,7 +53,7 @@ t.test('peers whose loads lie apart are not compared', async (t) => {
   t.same(latenciesAtLoad(curve), [])
 })
 
-t.test('points that were not taken are left out', async (t) => {
+t.test('leaves out points that were not measured', async (t) => {
   const curve = curveOf({
     lines: lines(
       [
@@ -72,7 +72,7 @@ t.test('points that were not taken are left out', async (t) => {
   ])
 })
 
-t.test('curves of other figures, and those of few requests, give no result', async (t) => {
+t.test('curves of other figures, and figures from few requests, give no result', async (t) => {
   t.same(latenciesAtLoad(curveOf({ title: 'the slowest against offered load' })), [])
   t.same(latenciesAtLoad(curveOf({ title: 'p99.9 against offered load' })), [])
   t.same(
@@ -82,7 +82,7 @@ t.test('curves of other figures, and those of few requests, give no result', asy
   t.same(latenciesAtLoad(curveOf({ lines: lines(['target', [[1, 1]]]) })), [])
 })
 
-t.test('a latency has a unit of time and is named as one', async (t) => {
+t.test('a curve is of latency when its unit is a time and its title names a latency', async (t) => {
   t.ok(isOfLatency(curveOf({ title: 'embeddings: p99 against offered load', y: 'ms' })))
   t.notOk(isOfLatency(curveOf({ title: 'Event-loop delay over time', y: 'ms' })))
   t.notOk(isOfLatency(curveOf({ title: 'CPU against offered load', y: 'cores' })))

@@ -63,7 +63,7 @@ t.test('a run becomes the page of figures and the chart of the README, missed bo
   t.match(page, '- haproxy did not run: it is not installed')
 })
 
-t.test('a file without results and a README without a place change nothing', async (t) => {
+t.test('a file without results, or a README without a place for the chart, changes nothing', async (t) => {
   const root = temporaryFolder(t, 'publish')
   writeFileSync(join(root, 'README.md'), '# A\n')
   const file = join(root, 'results.json')

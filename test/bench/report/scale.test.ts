@@ -3,7 +3,7 @@ import { linearScale, logScale, type Scale } from '../../../bench/report/svg/sca
 
 const texts = ({ ticks }: Scale): readonly string[] => ticks.map(({ text }) => text)
 
-t.test('a linear scale begins at zero and ends at a round value that none exceeds', async (t) => {
+t.test('a linear scale begins at zero and ends at a round value that is not exceeded', async (t) => {
   t.same(texts(linearScale([9_000, 100])), ['0', '2,500', '5,000', '7,500', '10,000'])
   t.same(texts(linearScale([0.3])), ['0', '0.1', '0.2', '0.3'])
   const scale = linearScale([9_000])
@@ -11,7 +11,7 @@ t.test('a linear scale begins at zero and ends at a round value that none exceed
 })
 
 t.test(
-  'a logarithmic scale lies between round values, and names powers of ten where it is long',
+  'a logarithmic scale is bounded by round values, and labels only powers of ten when it is long',
   async (t) => {
     t.same(texts(logScale([0.4, 44])), ['1', '10'])
     t.same(texts(logScale([84, 121])), ['50', '100', '200'])
@@ -21,7 +21,7 @@ t.test(
   },
 )
 
-t.test('every value that can be drawn lies within its scale', async (t) => {
+t.test('every value that can be drawn is within its scale', async (t) => {
   for (let power = -9; power < 9; power += 0.37) {
     for (const wide of [1, 1.0001, 7, 1e6]) {
       const values = [10 ** power, 10 ** power * wide]
@@ -37,7 +37,7 @@ t.test('every value that can be drawn lies within its scale', async (t) => {
   }
 })
 
-t.test('missing values, and those without a logarithm, bound nothing', async (t) => {
+t.test('missing values, and values without a logarithm, do not affect a scale', async (t) => {
   t.same(texts(logScale([Number.NaN, 0, -4, 2, 4])), texts(logScale([2, 4])))
   t.same(texts(linearScale([Number.NaN, Number.POSITIVE_INFINITY])), ['0', '1'])
   t.same(texts(logScale([])), ['1', '2', '5', '10'])

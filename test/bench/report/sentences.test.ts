@@ -18,7 +18,7 @@ t.test('a sentence gives the winner, the factor, the figure, the case and the co
   ])
 })
 
-t.test('each figure has its words', async (t) => {
+t.test('each figure has its own wording', async (t) => {
   const of = (metric: Comparison['metric']): string | undefined =>
     sentences(comparisons(ratioOf({})).map((one) => ({ ...one, metric })))[0]?.text
   t.equal(of('cpu_s_per_gb'), 'sluice needs 1.60 × the CPU per GB of nginx')
@@ -30,7 +30,7 @@ t.test('each figure has its words', async (t) => {
 })
 
 t.test(
-  'cases in which the same was found make one sentence, which names some and counts the rest',
+  'cases with the same finding share one sentence, which names some and counts the others',
   async (t) => {
     const all = comparisons(
       ...[1.4, 1.6, 1.7, 1.8, 0.5].map((median, at) => ratioOf({ case: `case ${at}`, ratio: ratio(median) })),
@@ -48,7 +48,7 @@ t.test(
   },
 )
 
-t.test('scenarios, figures and peers are kept apart', async (t) => {
+t.test('does not join findings of different scenarios, figures or peers', async (t) => {
   const all = comparisons(
     ratioOf({}),
     ratioOf({ under: 'portkey' }),

@@ -41,7 +41,7 @@ t.test('the summary counts losses first, and lists losses, wins and unclear resu
   t.ok(at('1.60 × the CPU per request of sluice-ungoverned') > (own ?? -1))
 })
 
-t.test('losses and wins begin with the clearest, and a missed check is a loss', async (t) => {
+t.test('losses and wins list the clearest first, and a missed check is a loss', async (t) => {
   const ratios = [1.2, 3, 1.5].map((median, at) => ratioOf({ under: `peer ${at}`, ratio: ratio(median) }))
   const checks = [checkOf({ text: 'garbage', is_met: false, failed: 2 }), checkOf({ text: 'reached' })]
   const text = summaryText(scenarioRecord({ scenario: 'embeddings', ratios, checks }))
@@ -56,7 +56,7 @@ t.test('losses and wins begin with the clearest, and a missed check is a loss', 
   t.notMatch(text.slice(0, text.indexOf('Other results')), 'reached:</b>')
 })
 
-t.test('a check that one repeat cannot judge is neither lost nor won', async (t) => {
+t.test('a check that one repeat cannot judge counts as neither lost nor won', async (t) => {
   const checks = [checkOf({ text: 'cheap', is_met: false, repeats: 1 })]
   const text = summaryText(scenarioRecord({ scenario: 'embeddings', checks }))
   t.match(text, '1 figure had to be reached: 1 not judged.')
@@ -78,17 +78,17 @@ t.test('the clearest of each kind of figure stands before the second of any', as
   )
 })
 
-t.test('where nothing is judged, neither side is empty for want of losses', async (t) => {
+t.test('when no figure is judged, the summary does not claim that either side lost nothing', async (t) => {
   const rows = [rowRecord({ subject: 'sluice' }, {}, 1), rowRecord({ subject: 'nginx' }, {}, 1)]
   t.match(summaryText(scenarioRecord({ scenario: 'embeddings', rows })), 'Nothing that is judged.')
 })
 
-t.test('more than five lines of a kind are folded', async (t) => {
+t.test('more than five lines of a kind are collapsed', async (t) => {
   const ratios = Array.from({ length: 7 }, (_, at) => ratioOf({ under: `peer ${at}`, ratio: ratio(2 + at) }))
   t.match(summaryText(scenarioRecord({ scenario: 'embeddings', ratios })), '<summary>2 more</summary>')
 })
 
-t.test('without peers the summary does not speak of winning', async (t) => {
+t.test('without peers the summary does not mention winning', async (t) => {
   const text = summaryText(
     scenarioRecord({ scenario: 'embeddings', rows: [rowRecord({ subject: 'sluice' })] }),
   )
@@ -99,7 +99,7 @@ t.test('without peers the summary does not speak of winning', async (t) => {
   t.notMatch(text, /What Sluice/)
 })
 
-t.test('the summary names peers that were not there and scenarios that left nothing', async (t) => {
+t.test('the summary names peers that were absent and scenarios that left no results', async (t) => {
   const absent = [{ name: 'portkey', reason: 'not installed' }]
   const text = summaryText(
     scenarioRecord({ scenario: 'embeddings', absent, rows: [rowRecord({ subject: 'sluice' })] }),
@@ -110,7 +110,7 @@ t.test('the summary names peers that were not there and scenarios that left noth
   t.notMatch(text, 'embeddings</a> left no figures')
 })
 
-t.test('without scenarios it says that there is nothing', async (t) => {
+t.test('without scenarios it says that there are no results', async (t) => {
   t.match(summaryText(), 'No scenario was run: there is nothing to compare.')
 })
 

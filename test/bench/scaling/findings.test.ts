@@ -43,7 +43,7 @@ const upload = (mbPerS: number, idle: number, failed = 0): WorkersSample => ({
   cores: { all: 2, idle },
 })
 
-t.test('the ratio of two fronts to one pairs adjacent repeats, and failures spoil it', async (t) => {
+t.test('the ratio of two fronts to one pairs adjacent repeats, and a failure makes it invalid', async (t) => {
   const found = new Map([
     [1, [ceiling(100), ceiling(50)]],
     [2, [ceiling(170), ceiling(90)]],
@@ -65,7 +65,7 @@ t.test('the ratio of two fronts to one pairs adjacent repeats, and failures spoi
   )
 })
 
-t.test('says of each count whether handlers are the limit', async (t) => {
+t.test('reports for each number of fronts whether the handlers are the limit', async (t) => {
   const idle = ceiling(100, {
     load: { fronts: 1, workers: 1, runners: 1, each: [{ ...front, loopShare: 0.4 }] },
     generatorCores: 0.95,
@@ -87,7 +87,7 @@ t.test('says of each count whether handlers are the limit', async (t) => {
   )
 })
 
-t.test('the count from which on more bring nothing', async (t) => {
+t.test('finds the number of fronts from which more fronts no longer raise the rate', async (t) => {
   const at = (...rates: readonly number[]): ReturnType<typeof lastThatBrought> =>
     lastThatBrought(rates.map((rate, index) => ({ count: 2 ** index, rate })))
   t.same(at(100, 180, 183), { count: 2, isEnd: false })
@@ -97,7 +97,7 @@ t.test('the count from which on more bring nothing', async (t) => {
   t.equal(at(), null)
 })
 
-t.test('workers scale until the cores are used, and the record says where', async (t) => {
+t.test('workers scale until the cores are used up, and the record says at which number', async (t) => {
   const used = new Map([
     [1, [upload(100, 0.9)]],
     [2, [upload(180, 0.1)]],
@@ -133,7 +133,7 @@ t.test('workers scale until the cores are used, and the record says where', asyn
   )
 })
 
-t.test('the heavy call is read on the loop, and is one that Sluice takes', async (t) => {
+t.test('the heavy call is small enough to be parsed on the loop and to be accepted', async (t) => {
   const { body } = heavyRequest({ method: 'POST', path: '/', headers: {}, body: '' })
   t.ok(
     body.length > INLINE_JSON_BYTES_MAX / 2 &&
@@ -143,7 +143,7 @@ t.test('the heavy call is read on the loop, and is one that Sluice takes', async
   )
 })
 
-t.test('scaling takes lists of counts and a size', async (t) => {
+t.test('scaling accepts lists of counts and a size', async (t) => {
   t.match(readScalingOptions(['--fronts', '1,2', '--payload', '2MB']), {
     fronts: [1, 2],
     workers: [1, 2, 4],

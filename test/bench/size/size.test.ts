@@ -22,7 +22,7 @@ t.test('the sizes are the documented ones unless the command line says otherwise
   t.match(readSizeOptions(['--keys', '9']), /^--keys takes a whole number from 10 to /)
 })
 
-t.test("keys and files that are put in look like the product's own", async (t) => {
+t.test('inserted keys and files have the form of those of the product', async (t) => {
   t.ok(isKeyShaped(keyAt(0)) && isKeyShaped(keyAt(999_999)))
   t.match(fileIdAt(999_999), /^file_[0-9a-f]{32}$/)
 })
@@ -106,7 +106,7 @@ t.test('bounds the cost and the duration of a first call', async (t) => {
 })
 
 t.test(
-  'two real nodes, one of them not so small',
+  'runs with two real nodes, one of them larger',
   { skip: process.platform !== 'linux' && 'CPU is read from /proc' },
   async (t) => {
     const file = join(t.testdir(), 'size.json')

@@ -89,7 +89,7 @@ const missed = (reported: Answer, { failed = 0, seconds = SECONDS } = {}): reado
     .filter((one) => !one.is_met)
     .map(({ text }) => text)
 
-t.test('a node that stays where it is meets every figure', async (t) => {
+t.test('a node with steady figures passes every check', async (t) => {
   t.same(missed({}), [])
 })
 
@@ -101,7 +101,7 @@ t.test('a store that comes to open the files of its tables holds no descriptors 
   t.same(missed({ storeDescriptors: (s) => 500 + s }), [])
 })
 
-t.test('a process that grows is named, and so is the sum', async (t) => {
+t.test('names a process that grows, and the sum of all processes too', async (t) => {
   t.same(missed({ frontMb: (s) => 100 + (1.5 * s) / 60 }), [
     'memory of sluice front, MB a minute',
     'memory of all processes, MB a minute',
@@ -109,7 +109,7 @@ t.test('a process that grows is named, and so is the sum', async (t) => {
   t.same(missed({ frontMb: (s) => 100 + (1.5 * s) / 60 }, { seconds: 60 }), [], 'not of a short load')
 })
 
-t.test('descriptors that pile up, a slow loop and a process that ended are missed figures', async (t) => {
+t.test('growing descriptors, a slow loop and an ended process fail their checks', async (t) => {
   t.same(missed({ descriptors: (s) => 40 + Math.floor(s / 60) }), [
     'descriptors of our processes, more at the end than at the start',
   ])
@@ -117,7 +117,7 @@ t.test('descriptors that pile up, a slow loop and a process that ended are misse
   t.same(missed({ frontPid: (s) => (s < 300 ? 7 : 8) }), ['processes that ended'])
 })
 
-t.test('later processes are part of the sum, and missing delays miss their check', async (t) => {
+t.test('processes that start later are part of the sum, and missing delays fail their check', async (t) => {
   const reported = watched({})
   const late = (atMs: number): readonly Holding[] => {
     const at = {
@@ -143,7 +143,7 @@ t.test('later processes are part of the sum, and missing delays miss their check
   t.match(soakNotes({ ...reported, loops: [] }, SECONDS).join(), /at most 0\.0 ms/)
 })
 
-t.test('a failed request misses them all', async (t) => {
+t.test('a failed request fails all checks', async (t) => {
   t.equal(
     missed({}, { failed: 1 }).length,
     soakChecks(watched({}), { seconds: SECONDS, rows: [row()] }).length,
@@ -174,7 +174,7 @@ t.test('curves have a line for each process, and notes list unreadable figures',
   t.same([settleMs(600), settleMs(30)], [120_000, 6_000])
 })
 
-t.test('delays are read by front, and text without any has none', async (t) => {
+t.test('reads delays by front, and reads none from a text without any', async (t) => {
   const line = (front: string, percentile: string, value: string): string =>
     `sluice_front_event_loop_delay_seconds{front="${front}",percentile="${percentile}"} ${value}\n`
   const text = `# HELP x\n${line('1', '50', '0.001')}${line('2', '99', '0.02')}${line('1', '99', '0.004')}${line('1', '100', '0.03')}`

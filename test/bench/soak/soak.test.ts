@@ -23,7 +23,7 @@ t.test('the load is the documented one unless the command line says otherwise', 
   t.match(readSoakOptions(['--duration', '2']), /^--duration takes a whole number from 5 to /)
 })
 
-t.test('a rate is held when nearly all was answered, well and in time', async (t) => {
+t.test('a rate is held when almost all requests were answered, successfully and in time', async (t) => {
   const result = (more: Partial<LoadResult>): LoadResult =>
     ({
       statuses: { 200: 500 },
@@ -45,7 +45,7 @@ t.test('a rate is held when nearly all was answered, well and in time', async (t
 })
 
 t.test(
-  'reports what this process holds',
+  'reports the memory and descriptors of this process',
   { skip: process.platform !== 'linux' && 'read from /proc' },
   async (t) => {
     const [own] = holdings(process.pid)
@@ -67,7 +67,7 @@ else spawn(process.execPath, process.execArgv, { env: { IS_TWIN: '1' }, stdio: [
 setInterval(() => undefined, 1_000)`
 
 t.test(
-  "a child between fork and exec, with its parent's arguments, is not a process of the node",
+  'a child between fork and exec, which still has the arguments of its parent, is not a process of the node',
   { skip: process.platform !== 'linux' && 'read from /proc' },
   async (t) => {
     const parent = spawnServer(process.execPath, ['-e', TWIN])
@@ -85,7 +85,7 @@ t.test(
 )
 
 t.test(
-  'a short load of a real node is watched from start to end',
+  'a short load on a real node is watched from start to end',
   { skip: process.platform !== 'linux' && 'read from /proc' },
   async (t) => {
     const file = join(t.testdir(), 'soak.json')

@@ -4,7 +4,7 @@ import t from 'tap'
 import { privateBytesOf, watchRest } from '../../../bench/start/at-rest.ts'
 import { holdOpen } from '../../../bench/start/held.ts'
 
-t.test('memory, CPU and switches of a process tree are read', async (t) => {
+t.test('reads memory, CPU and switches of a process tree', async (t) => {
   const reading = await watchRest(process.pid, 0.05)
   t.ok(reading.privateBytes > 1e6 && reading.cpuShare > 0 && reading.switchesPerS > 0)
   t.equal(
@@ -14,7 +14,7 @@ t.test('memory, CPU and switches of a process tree are read', async (t) => {
   t.equal(privateBytesOf(0), 0)
 })
 
-t.test('a node that closes connections it should hold has no figure', async (t) => {
+t.test('a node that closes connections which it should keep open has no figure', async (t) => {
   const server = createServer((socket) => socket.end()).listen(0, '127.0.0.1')
   await once(server, 'listening')
   t.teardown(() => server.close())

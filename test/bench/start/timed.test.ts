@@ -55,14 +55,14 @@ t.test('the first good answer counts: no half key, no refusal, no cut connection
   t.same(left(), [])
 })
 
-t.test('reports a node that ends, with its last output', async (t) => {
+t.test('reports a node that exits, with its last output', async (t) => {
   await t.rejects(
     timedStart(await launchOf(t, 'console.error("no room"); process.exit(3)')),
     /ended before it answered:\nno room/,
   )
 })
 
-t.test('a node that never answers is given up, and nothing of it stays', async (t) => {
+t.test('gives up on a node that never answers, and removes everything of it', async (t) => {
   await t.rejects(
     timedStart(await launchOf(t, 'setInterval(() => {}, 1000)', 300)),
     /no good answer within 300 ms/,
@@ -74,11 +74,11 @@ t.test('reports a program that does not exist', async (t) => {
   await t.rejects(timedStart({ ...(await launchOf(t, '')), command: '/nowhere/node' }), /ENOENT/)
 })
 
-t.test('a folder that is not a repository cannot be cloned, and the try leaves nothing', async (t) => {
+t.test('a folder that is not a repository cannot be cloned, and the attempt leaves no files', async (t) => {
   await t.rejects(cloneStart('/nowhere'), /git clone failed/)
 })
 
-t.test('a node starts on empty data, and answers', async (t) => {
+t.test('a node starts on empty data and answers', async (t) => {
   const place = await openPlace(ROOT)
   t.teardown(() => place.remove())
   const start = await place.serve()
@@ -86,7 +86,7 @@ t.test('a node starts on empty data, and answers', async (t) => {
   await start.stop()
 })
 
-t.test('repeats and the clone are asked for', async (t) => {
+t.test('reads the options for repeats, the clone and memory', async (t) => {
   t.match(readStartOptions(['--repeats', '2', '--clone']), { repeats: 2, isClone: true, json: null })
   t.match(readStartOptions(['--memory', '--settle', '5']), { isMemory: true, settle: 5, seconds: 60 })
   t.match(readStartOptions(['--duration', '2']), /^Unknown option/)

@@ -22,7 +22,7 @@ function endOf(conduct: (call: StreamedCall) => void): EndedCall | undefined {
 }
 
 t.test(
-  'a call that has not ended with its cell has failed without a token, and is open with one',
+  'a call that has not ended when its cell ends has failed if it got no token, and is open otherwise',
   async (t) => {
     t.match(
       endOf((call) => call.leave()),
@@ -37,7 +37,7 @@ t.test(
   },
 )
 
-t.test('a reason does not repeat the key', async (t) => {
+t.test('the reason of a failure does not contain the key', async (t) => {
   const refused = endOf((call) => {
     call.onHead(401, null)
     call.onBody(Buffer.from(JSON.stringify({ error: { message: `no such key: ${KEY}` } })))
@@ -46,7 +46,7 @@ t.test('a reason does not repeat the key', async (t) => {
   t.equal(refused?.reason, 'status 401: no such key: …')
 })
 
-t.test('calls that wait are served in the order in which they were due', async (t) => {
+t.test('waiting calls are sent in the order in which they were due', async (t) => {
   const due = new DueCalls()
   const [taken, expected]: [(number | undefined)[], number[]] = [[], []]
   for (let nth = 0; nth < 10_000; nth++) {
@@ -83,7 +83,7 @@ function stage(): Stage {
 const event = (content: string): Buffer =>
   Buffer.from(`data: ${JSON.stringify({ choices: [{ index: 0, delta: { content } }] })}\n\n`)
 
-t.test('a call counts from when it was due, however long it waited for a connection', async (t) => {
+t.test('the time of a call begins when it was due, however long it waited for a connection', async (t) => {
   const { ended, at } = stage()
   at(600).sent()
   at(650).onHead(200, null)
@@ -96,7 +96,7 @@ t.test('a call counts from when it was due, however long it waited for a connect
   t.match(ended, [{ ...times, tokenEvents: 3, outcome: 'whole' }])
 })
 
-t.test('events that come in one read are tokens of the same moment', async (t) => {
+t.test('events that arrive in one read are tokens of the same instant', async (t) => {
   const { ended, at } = stage()
   at(100).sent()
   at(110).onHead(200, null)
@@ -105,7 +105,7 @@ t.test('events that come in one read are tokens of the same moment', async (t) =
   t.match(ended, [{ firstMs: 50, tokenEvents: 3, tokens: 3, meanGapMs: 0 }])
 })
 
-t.test('a stream whose connection breaks after its last event is whole, and ends once', async (t) => {
+t.test('a stream whose connection breaks after its last event counts as whole, and ends once', async (t) => {
   const { ended, at } = stage()
   at(100).sent()
   at(110).onHead(200, null)

@@ -46,6 +46,6 @@ t.test('the end of a kept connection that crosses a call has the call sent again
   t.equal(await endedAfter(t, STALE_MS_MAX - 1), 'call 1 stale')
 })
 
-t.test('a kept connection that ends later has failed its call', async (t) => {
+t.test('a call fails when its kept-alive connection closes later', async (t) => {
   t.equal(await endedAfter(t, STALE_MS_MAX), 'call 1 broken')
 })

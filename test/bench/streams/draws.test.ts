@@ -7,7 +7,7 @@ const first = (seed: number, kind: 'poisson' | 'uniform', count: number): readon
   return Array.from({ length: count }, () => due.next().value)
 }
 
-t.test('the same seed draws the same arrivals, and another seed draws others', async (t) => {
+t.test('the same seed draws the same arrivals, and another seed draws different ones', async (t) => {
   t.same(first(7, 'poisson', 100), first(7, 'poisson', 100))
   t.notSame(first(7, 'poisson', 100), first(8, 'poisson', 100))
 })
@@ -16,7 +16,7 @@ t.test('uniform arrivals have equal gaps', async (t) => {
   t.same(first(1, 'uniform', 4), [0, 10, 20, 30])
 })
 
-t.test('gaps of poisson arrivals have the mean of the rate, and an exponential spread', async (t) => {
+t.test('the gaps of poisson arrivals have the mean of the rate, and are spread exponentially', async (t) => {
   const at = first(3, 'poisson', DRAWS)
   const gaps = at.slice(1).map((value, nth) => value - (at[nth] ?? 0))
   const mean = gaps.reduce((sum, gap) => sum + gap, 0) / gaps.length
@@ -25,7 +25,7 @@ t.test('gaps of poisson arrivals have the mean of the rate, and an exponential s
   t.ok(Math.abs(longer - Math.exp(-1)) < 0.02, String(longer))
 })
 
-t.test('lengths are fixed, evenly from a range, or drawn around a median', async (t) => {
+t.test('lengths are fixed, drawn evenly from a range, or drawn around a median', async (t) => {
   const random = randomOf(1)
   const drawn = (text: string): readonly number[] => {
     const lengths = lengthsOf('prompt-tokens', text)

@@ -37,7 +37,7 @@ t.test('without a rate it is a closed pace of few streams, and with rates an ope
   })
 })
 
-t.test('a target with a path is any API at that path', async (t) => {
+t.test('accepts any API as a target, under the path of its URL', async (t) => {
   const options = readStreamsOptions(['--target', 'http://127.0.0.1:8000/v1/', '--key', 'k', '--stream'])
   t.match(options, { basePath: '/v1', origin: { text: 'http://127.0.0.1:8000' } })
 })
@@ -59,7 +59,7 @@ t.test('options that contradict each other, and values out of range, are refused
     t.match(read(...args), message, args.join(' '))
 })
 
-t.test('bodies of a file are sent in turn, streamed, with their own model where they have one', async (t) => {
+t.test('sends the bodies of a file in turn, streamed, each with its own model if it has one', async (t) => {
   const file = join(temporaryFolder(t, 'prompts'), 'prompts.ndjson')
   writeFileSync(file, '{"messages":[],"stream":false}\n\n{"model":"own","messages":[]}\n')
   const { prompts, dialect, model } = taken('--prompts', file, '--model', 'm')

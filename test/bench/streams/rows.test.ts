@@ -62,7 +62,7 @@ const headline = (...cells: readonly FoundCell[]): string =>
     options,
   )
 
-t.test('the headline of one rate has the p99 of the first tokens', async (t) => {
+t.test('the headline of a single rate has the p99 of the first tokens', async (t) => {
   t.equal(
     headline(cell(10, { calls: 97, firstMs: 182 })),
     'p99 time to first token 182 ms at 10 calls/s; 0 failed',
@@ -87,13 +87,13 @@ t.test('the knee of several rates is the last one that the target keeps up with'
   )
 })
 
-t.test('p99.9 of few streams is left out', async (t) => {
+t.test('leaves out p99.9 when there are few streams', async (t) => {
   t.ok(Number.isNaN(rowOf(cell(10, { calls: 9_999, firstMs: 5 }), options).latency_us?.p99_9.median))
   const { p99_9 } = rowOf(cell(10, { calls: 10_000, firstMs: 5 }), options).latency_us ?? {}
   t.ok(Math.abs((p99_9?.median ?? 0) - 5_000) < 10, 'within the three digits of a histogram')
 })
 
-t.test('a note names a busy generator, and streams that are in no figure', async (t) => {
+t.test('a note reports a busy generator, and streams that had not ended', async (t) => {
   t.same(notesOf([cell(10, { calls: 9, firstMs: 5 })]), [])
   const { results } = cell(10, { calls: 9, firstMs: 5 })
   const ended = { whole: 9, cut: 0, limited: 0, failed: 0, open: 3 }

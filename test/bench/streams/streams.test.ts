@@ -4,7 +4,7 @@ import { chatEvents, eventsHead, fakeProvider, KEY, streamTest } from './fake-pr
 
 const TEXTS = ['one', ' two', ' three']
 
-t.test('whole streams are counted with their tokens, whatever their events are split into', async (t) => {
+t.test('counts whole streams with their tokens, however their events are split', async (t) => {
   const server = await fakeProvider(t, (response) => {
     eventsHead(response)
     for (const byte of chatEvents(TEXTS)) response.write(byte)
@@ -74,7 +74,7 @@ t.test('a stream without its last event is cut, an error event fails, and each h
   t.equal(row?.failed, csv.length - 1)
 })
 
-t.test('a test in which more than the share of --max-errors fails ends early', async (t) => {
+t.test('a test ends early when more calls fail than the share of --max-errors', async (t) => {
   const server = await fakeProvider(t, (response, _body, nth) => {
     if (nth === 0) eventsHead(response).end(chatEvents(TEXTS))
     else
@@ -107,7 +107,7 @@ t.test('a 429 is not a failure', async (t) => {
 })
 
 t.test(
-  'a first stream that is refused ends the test with the message of the answer, and without the key',
+  'a refused first stream ends the test with the message of the answer, and without the key',
   async (t) => {
     const server = await fakeProvider(t, (response) => {
       const error = { message: `The key ${KEY} has used up its limit of $5.` }

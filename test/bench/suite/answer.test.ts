@@ -19,7 +19,7 @@ for (const [typed, meant] of MISSPELT) {
   })
 }
 
-t.test('reports a name without a near one with the list of all', async (t) => {
+t.test('reports a name without a near match with the list of all names', async (t) => {
   const all = SCENARIOS.map(({ name }) => name).join(', ')
   for (const name of ['nothing-alike', 'x'.repeat(100_000), '../../etc/passwd', ''])
     t.same(stated(name), [2, `there is no scenario '${name}'; there are ${all}`])
@@ -34,7 +34,7 @@ t.test('reports an unknown option with the nearest ones, in one line', async (t)
   t.match(stated('--nothing-alike'), [2, /^Unknown option '--nothing-alike'[^\n]*$/])
 })
 
-t.test('help is asked for before anything else is wrong, of all scenarios or of the named', async (t) => {
+t.test('help is printed before any fault is reported, for all scenarios or for the named ones', async (t) => {
   t.match(stated('--help'), [0, /^npm run bench -- \[<scenario>…\] \[options\]\n/])
   const [, text = ''] = stated('uploads', '-h', '--repeats', 'many')
   t.match(text, /^npm run bench -- uploads \[options\]\n\n {2}uploads {2}/)
@@ -44,7 +44,7 @@ t.test('help is asked for before anything else is wrong, of all scenarios or of 
   t.same(stated('embedings', '--help'), [2, "there is no scenario 'embedings'. Nearest: `embeddings`."])
 })
 
-t.test('a command without a fault is one to run', async (t) => {
+t.test('a command without a fault runs', async (t) => {
   t.equal(stated('embeddings', '--repeats', '5'), 'runs')
   t.equal(stated(), 'runs')
 })

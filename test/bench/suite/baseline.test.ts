@@ -40,14 +40,14 @@ t.test('finds a slowdown of 30 %, by CPU and by rate, with its subject and its s
 })
 
 t.test(
-  'neither the same again, nor a slow day of the whole machine, nor less than the bound is a slowdown',
+  'no slowdown is found in an equal run, on a slow day of the whole machine, or below the bound',
   async (t) => {
     for (const now of [run(1), run(1, 2), run(1.05), run(0.5)]) t.same(compare(run(1), now, 0.1).worse, [])
     t.equal(compare(run(1), run(1), 0.1).compared, 2)
   },
 )
 
-t.test('noise alone fails no row, and a slowdown is found in spite of some', async (t) => {
+t.test('noise alone fails no row, and a slowdown is found in spite of some noise', async (t) => {
   let state = 7
   const random = (): number => (state = (state * 48_271) % 2_147_483_647) / 2_147_483_647
   const noisy = (of: number, by: number): readonly number[] =>
@@ -67,7 +67,7 @@ t.test('noise alone fails no row, and a slowdown is found in spite of some', asy
   t.ok(found(1.3, 0.03) > 54)
 })
 
-t.test('divides a row by its peer within each repeat, as both slow down together', async (t) => {
+t.test('divides a row by its peer within each repeat, because both slow down together', async (t) => {
   const days = [1, 9, 2, 0.3, 5]
   const file = (cost: number): ResultsFile =>
     fileOf([
@@ -85,27 +85,24 @@ t.test('divides a row by its peer within each repeat, as both slow down together
   ])
 })
 
-t.test(
-  'without a peer the figure itself is compared, and that is said; on another machine it is not',
-  async (t) => {
-    const alone = (cpuUs: number, cpu = 'a'): ResultsFile =>
-      fileOf(
-        [
-          rowRecord(
-            'sluice',
-            STEADY.map((one) => one * cpuUs),
-          ),
-        ],
-        { machine: { ...resultsFile([]).machine, cpu } },
-      )
-    t.match(compare(alone(10), alone(13), 0.1).worse, [
-      /CPU per request, the figure itself, for want of a peer: 30 % more/,
-    ])
-    const { worse, remarks, compared } = compare(alone(10), alone(13, 'another'), 0.1)
-    t.same([worse, compared], [[], 0])
-    t.match(remarks, [/no peer in both runs, and another machine, not judged$/])
-  },
-)
+t.test('without a peer, compares the figure itself and says so, but not on another machine', async (t) => {
+  const alone = (cpuUs: number, cpu = 'a'): ResultsFile =>
+    fileOf(
+      [
+        rowRecord(
+          'sluice',
+          STEADY.map((one) => one * cpuUs),
+        ),
+      ],
+      { machine: { ...resultsFile([]).machine, cpu } },
+    )
+  t.match(compare(alone(10), alone(13), 0.1).worse, [
+    /CPU per request, the figure itself, for want of a peer: 30 % more/,
+  ])
+  const { worse, remarks, compared } = compare(alone(10), alone(13, 'another'), 0.1)
+  t.same([worse, compared], [[], 0])
+  t.match(remarks, [/no peer in both runs, and another machine, not judged$/])
+})
 
 t.test('ignores a slower peer, and does not divide by a peer that failed', async (t) => {
   const portkey = (cpuUs: number, failed = 0): ResultsFile =>
@@ -121,13 +118,13 @@ t.test('ignores a slower peer, and does not divide by a peer that failed', async
   t.same(compare(portkey(100), portkey(10, 3), 0.1).worse, [])
 })
 
-t.test('requests that fail now and did not before are worse, however quick', async (t) => {
+t.test('requests that newly fail are worse, however quick they are', async (t) => {
   const now = fileOf([rowRecord('sluice', STEADY, { failed: 2, failures: ['503'] })])
   t.match(compare(run(1), now, 0.1).worse, [/^a, b, sluice: 10 requests failed \(503\), none before$/])
 })
 
 t.test(
-  "an open pace is judged by its median latency, a rate that was the generator's limit by CPU alone",
+  'an open-loop row is judged by its median latency, and a rate limited by the generator by CPU alone',
   async (t) => {
     const latency = (p50: number): ResultsFile =>
       fileOf([
@@ -146,7 +143,7 @@ t.test(
   },
 )
 
-t.test('reports too few repeats and rows of one run alone, without judging them', async (t) => {
+t.test('reports too few repeats, and rows that only one run has, without judging them', async (t) => {
   const few = fileOf([rowRecord('sluice', [40, 40])])
   t.match(compare(run(1), few, 0.1), {
     worse: [],
@@ -160,7 +157,7 @@ t.test('reports too few repeats and rows of one run alone, without judging them'
   ])
 })
 
-t.test('figures that are null on disk count as missing', async (t) => {
+t.test('figures that are null in the file count as missing', async (t) => {
   const file = join(temporaryFolder(t, 'baseline'), 'results.json')
   writeFileSync(
     file,
@@ -194,7 +191,7 @@ for (const [what, text, line] of wrong) {
   })
 }
 
-t.test('a change has no width where nothing varies, and none without values', async (t) => {
+t.test('a change has no width when nothing varies, and there is none without values', async (t) => {
   t.same(changeOf([2, 2, 2], [1, 1, 1]), { median: 2, low: 2, high: 2 })
   t.ok(Number.isNaN(changeOf([], [1]).low))
 })

@@ -45,7 +45,7 @@ t.test('without a scenario all run, shortened; the given options come last and w
   ])
 })
 
-t.test('named ones run as they are, each once, and each sees the options that it has', async (t) => {
+t.test('named scenarios run in full, each once, and each gets only the options that it knows', async (t) => {
   t.same(runs('c', 'a', 'a'), [['c'], ['a']])
   t.same(runs('a', 'b', '--repeats', '2', '--all', '--duration=4'), [
     ['a', '--duration=4'],
@@ -53,7 +53,7 @@ t.test('named ones run as they are, each once, and each sees the options that it
   ])
 })
 
-t.test('peers are those that a scenario has', async (t) => {
+t.test('a scenario gets only the peers that it knows', async (t) => {
   t.same(runs('a', 'b', '--against', 'y,x'), [
     ['a', '--against=x'],
     ['b', '--against=y,x'],
@@ -61,7 +61,7 @@ t.test('peers are those that a scenario has', async (t) => {
   t.same(runs('a', 'b', '--against=y'), [['a'], ['b', '--against=y']])
 })
 
-t.test('the suite keeps its own options to itself', async (t) => {
+t.test('the suite does not pass its own options to the scenarios', async (t) => {
   t.match(read('a', '--baseline', 'x.json', '--fail-on', '12.5%', '--json', 'y'), {
     baseline: 'x.json',
     failOn: 0.125,
@@ -71,13 +71,13 @@ t.test('the suite keeps its own options to itself', async (t) => {
   t.match(read(), { baseline: null, failOn: 0.1, json: null, text: 'npm run bench' })
 })
 
-t.test('shows the typed command without keys, and of an address only its origin', async (t) => {
+t.test('shows the typed command without keys, and only the origin of an address', async (t) => {
   const command = read('a', '--key', 'sk-secret', '--target=https://user:pass@host.example/x?token=1')
   t.match(command, { text: 'npm run bench -- a --key=… --target=https://host.example' })
   t.match(read('a', '--target', 'no address'), { text: 'npm run bench -- a --target=…' })
 })
 
-t.test('a page is made of one saved run, or of two', async (t) => {
+t.test('a page can be made from one saved run, or from two', async (t) => {
   t.match(read('--report', 'x.json'), { report: 'x.json', beside: null })
   t.match(read('--report', 'x.json', 'y.json'), { report: 'x.json', beside: 'y.json' })
   t.match(read('--report=x.json', 'y.json', 'z.json'), /^--report takes one file, or two$/)
@@ -101,7 +101,7 @@ for (const [args, line] of wrong) {
   })
 }
 
-t.test('no option takes a value in one scenario and none in another', async (t) => {
+t.test('no option takes a value in one scenario and is a flag in another', async (t) => {
   const texts = new Set(SCENARIOS.flatMap(({ options }) => options.texts))
   t.same(
     SCENARIOS.flatMap(({ options }) => options.flags).filter((name) => texts.has(name)),
@@ -109,7 +109,7 @@ t.test('no option takes a value in one scenario and none in another', async (t) 
   )
 })
 
-t.test('the help names every scenario, once each set of options', async (t) => {
+t.test('the help names every scenario, and lists each set of options once', async (t) => {
   const text = helpText()
   for (const { name, help } of SCENARIOS) {
     t.match(text, name)

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { routed } from '../../../bench/suite/routed.ts'
 
-t.test('with a target the names are loads of a deployment', async (t) => {
+t.test('with --target the names are loads of a deployment', async (t) => {
   const target = ['--target', 'https://a.example']
   t.same(routed(['embeddings', 'latency', ...target]), [
     'deployment',
@@ -14,7 +14,7 @@ t.test('with a target the names are loads of a deployment', async (t) => {
   t.same(routed(['uploads', '--repeats', '2']), ['uploads', '--repeats', '2'])
 })
 
-t.test('a sweep takes its mix before and after its options', async (t) => {
+t.test('--sweep accepts its mix before and after its options', async (t) => {
   t.same(routed(['--sweep', '--fronts', '1,2', 'embeddings']), [
     'sweep',
     '--only',
@@ -26,7 +26,7 @@ t.test('a sweep takes its mix before and after its options', async (t) => {
   t.same(routed(['--sweep', 'mixed']), ['sweep', '--only', 'mixed'])
 })
 
-t.test('names stand anywhere: between options, after a flag, and after a value joined by =', async (t) => {
+t.test('names can be anywhere: between options, after a flag, and after a value joined by =', async (t) => {
   const [target, key] = ['--target=https://a.example', '--key=@k']
   t.same(routed([target, 'embeddings', key]), ['deployment', '--only', 'embeddings', target, key])
   const words = ['--target', 'https://a.example', 'latency', '--key', '@k']
@@ -49,6 +49,6 @@ t.test('names stand anywhere: between options, after a flag, and after a value j
   ])
 })
 
-t.test('leaves a wrong option as it is, for the command that reads it next', async (t) => {
+t.test('leaves a wrong option unchanged for the command that reads it next', async (t) => {
   t.same(routed(['--sweep', '--bogus', '-x', '--duration']), ['sweep', '--bogus', '-x', '--duration'])
 })

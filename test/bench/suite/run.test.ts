@@ -83,7 +83,7 @@ const leaves = (name: string, isMet = true, repeats = 3): string => {
 }
 
 t.test(
-  'each scenario leaves its record, results.json has all of them, and the table is printed',
+  'each scenario writes its record, results.json has all of them, and the table is printed',
   async (t) => {
     const { code, results, folder, printed, shown } = await run({ a: leaves('a'), b: leaves('b') })
     t.equal(code, 0)
@@ -101,13 +101,13 @@ t.test(
   },
 )
 
-t.test('a missed check sets the exit code, and the run goes on', async (t) => {
+t.test('a missed check sets the exit code, and the run continues', async (t) => {
   const { code, results } = await run({ a: leaves('a', false), b: leaves('b') })
   t.equal(code, 1)
   t.equal(results.scenarios.length, 2)
 })
 
-t.test('a run with a peer ends with its one result, before the names of its files', async (t) => {
+t.test('a run with a peer ends with its one-line result, before the names of its files', async (t) => {
   const rows = ['sluice', 'nginx'].map((subject, at) =>
     rowRecord(subject, [80 - 40 * at, 82 - 40 * at], { head: { scenario: 'a' } }),
   )
@@ -187,7 +187,7 @@ t.test('a second interruption kills the processes that do not end by themselves'
 })
 
 t.test(
-  'one Ctrl-C may come twice at once, a terminal that closes is one too, and the next one is in a hurry',
+  'two signals at once, also from a closing terminal, are one interruption; a later signal hurries the end',
   async (t) => {
     let now = 1_000
     const source = new EventEmitter()
@@ -227,7 +227,7 @@ t.test('reports wrong options and an invalid baseline before anything runs', asy
   t.match(await run({ a: leaves('a') }, ['--help']), { code: 0, printed: /what a costs/ })
 })
 
-t.test('a comparison without common figures, or of a broken run, fails', async (t) => {
+t.test('a comparison fails without common figures, or with a broken run', async (t) => {
   const { folder } = await run({ a: leaves('a'), b: leaves('b') })
   const baseline = ['--baseline', join(folder, 'results.json')]
   t.match(await run({ a: leaves('a'), b: leaves('b') }, baseline), {
@@ -244,7 +244,7 @@ t.test('a comparison without common figures, or of a broken run, fails', async (
   })
 })
 
-t.test('writes the page of a saved run again next to it, and refuses other files', async (t) => {
+t.test('writes the page of a saved run again next to the run, and refuses other files', async (t) => {
   const { folder } = await run({ a: leaves('a') })
   rmSync(join(folder, 'report.html'))
   t.match(await run({ a: leaves('a') }, ['--report', join(folder, 'results.json')]), {
@@ -266,13 +266,13 @@ t.test('a saved run without common figures lists no slowdowns', async (t) => {
   t.notMatch(printed, 'none worse')
 })
 
-t.test('the record of one scenario goes where it is wished as well', async (t) => {
+t.test('also writes the record of a single scenario to the file of --json', async (t) => {
   const file = join(temporaryFolder(t, 'suite'), 'record.json')
   await run({ a: leaves('a') }, ['a', '--json', file])
   t.match(JSON.parse(readFileSync(file, 'utf8')), { scenario: 'a' })
 })
 
-t.test('reports unwritable places before anything runs', async (t) => {
+t.test('reports paths that cannot be written before anything runs', async (t) => {
   const place = temporaryFolder(t, 'suite')
   const file = join(place, 'file')
   writeFileSync(file, JSON.stringify(resultsFile([])))

@@ -44,7 +44,7 @@ function pair(fronts: number, workers: number, { held = 100, ownMb = 300, ceilin
   }
 }
 
-t.test('pairs are those in effect, each once', async (t) => {
+t.test('lists each effective pair of fronts and workers once', async (t) => {
   t.same(
     pairsOf([1, 2, 4], [1, 2, 4]).map(({ fronts, workers }) => [fronts, workers]),
     [
@@ -80,7 +80,7 @@ t.test('recommends the larger pair when it brings more, and states the loss with
 })
 
 t.test(
-  'more fronts than cores are never wanted, as doctor has it, and nothing is where nothing answers',
+  'never recommends more fronts than cores, as doctor does, and nothing when nothing answers',
   async (t) => {
     t.match(recommend([pair(1, 1, { held: 50 }), pair(4, 4, { held: 100 })], 2), {
       pair: { fronts: 1, workers: 1 },
@@ -93,7 +93,7 @@ t.test(
   },
 )
 
-t.test('names the limit, by the bounds of doctor', async (t) => {
+t.test('names the limiting resource, by the bounds of doctor', async (t) => {
   t.equal(
     limitText(pair(1, 1)),
     '1 × 1: 1.20 of 2 cores for the node, 0.20 for the provider, generator 0.40; no core was idle',
@@ -147,7 +147,7 @@ t.test('a load without an answer has failed, and refusals are not part of the ra
   t.match(foundOf({ ...result, statuses: {}, requests: 0 }, { latency }), { ratePerS: 0, failed: 1 })
 })
 
-t.test('each pair has a row for its ceiling and for its held rate, and a point on its line', async (t) => {
+t.test('each pair has a row for its ceiling, a row for its held rate, and a point on its line', async (t) => {
   const all = [pair(1, 1), pair(1, 2, { held: null }), pair(2, 2)]
   const rows = all.flatMap((one) => rowsOf(one, { connections: 48, p99Ms: 50 }))
   t.same(
@@ -172,7 +172,7 @@ t.test('each pair has a row for its ceiling and for its held rate, and a point o
   ])
 })
 
-t.test('a sweep takes lists of counts and one mix', async (t) => {
+t.test('a sweep accepts lists of counts and one mix', async (t) => {
   t.match(readSweepOptions([]), { fronts: [1, 2, 4], workers: [1, 2, 4], mix: 'mixed' })
   t.match(readSweepOptions(['--fronts', '2,1', '--only', 'embeddings']), {
     fronts: [1, 2],

@@ -20,7 +20,7 @@ async function coresOf(pid: number): Promise<number> {
   return ((treeCpuS(pid) - before) * 1_000) / (performance.now() - from)
 }
 
-t.test('a burner burns no more than its share, until it is ended', async (t) => {
+t.test('a burner uses no more than its share of CPU, until it is ended', async (t) => {
   const stop = await startBurner({ cores: 0.25, isDetached: true })
   const [pid = 0] = burners()
   const isAsReported = (cores: number): boolean => cores > 0.02 && cores < 0.6

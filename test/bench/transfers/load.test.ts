@@ -37,7 +37,7 @@ const planOf = (port: number, more: Partial<TransferPlan>): TransferPlan => ({
   ...more,
 })
 
-t.test('each connection sends its rounds of whole forms and reads the ids from the answers', async (t) => {
+t.test('each connection sends whole forms for its rounds and reads the ids from the answers', async (t) => {
   const lengths: number[] = []
   const port = await serve(t, (req, res) => {
     let bytes = 0
@@ -52,7 +52,7 @@ t.test('each connection sends its rounds of whole forms and reads the ids from t
   t.same([...result.ids].sort(), ['file_1', 'file_2', 'file_3', 'file_4', 'file_5', 'file_6'])
 })
 
-t.test('a download counts when all of its bytes have come', async (t) => {
+t.test('a download counts when all of its bytes have arrived', async (t) => {
   const body = wholeFile(200_000)
   const port = await serve(
     t,
@@ -78,7 +78,7 @@ t.test('another status, another length and a cut connection are failures with a 
   t.match(result.failures, [/^503 [^]*busy/, /^3 bytes instead of 200000/, /./])
 })
 
-t.test('readers that are cut at the end are alive, and took no more than their rate', async (t) => {
+t.test('readers that are cut at the end count as alive, and read no faster than their rate', async (t) => {
   const body = wholeFile(50_000_000)
   const port = await serve(
     t,
@@ -96,7 +96,7 @@ t.test('readers that are cut at the end are alive, and took no more than their r
   t.ok(result.bytes > 0 && result.bytes <= 2 * 6 * 10_000, `${result.bytes} bytes`)
 })
 
-t.test('rounds without end go on until the time is over', async (t) => {
+t.test('unlimited rounds continue until the time is over', async (t) => {
   const port = await serve(t, (req, res) => void req.resume().on('end', () => res.end('{}')))
   const result = await runTransfers(planOf(port, { rounds: Infinity, durationMs: 500, payloadBytes: 1_000 }))
   t.equal(result.failed, 0)

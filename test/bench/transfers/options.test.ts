@@ -3,7 +3,7 @@ import t from 'tap'
 import { readTransferOptions } from '../../../bench/transfers/options.ts'
 import { ROOT } from '../../support/source.ts'
 
-t.test('every option has a default, and the command line goes before it', async (t) => {
+t.test('every option has a default, and the command line overrides it', async (t) => {
   t.match(readTransferOptions([]), {
     repeats: 3,
     connections: 8,
@@ -30,7 +30,7 @@ t.test('every option has a default, and the command line goes before it', async 
   )
 })
 
-t.test('sections that take long run when they are asked for, by name or all together', async (t) => {
+t.test('sections that take long run only when they are requested, by name or all together', async (t) => {
   const sections = (...args: readonly string[]): readonly string[] => {
     const options = readTransferOptions(args)
     return typeof options === 'string' ? [options] : options.sections
@@ -56,7 +56,7 @@ for (const [args, line] of wrong) {
 }
 
 for (const scenario of ['uploads', 'downloads']) {
-  t.test(`${scenario} with an unknown option says so and starts nothing`, async (t) => {
+  t.test(`${scenario} with an unknown option reports it and starts nothing`, async (t) => {
     const ran = spawnSync(process.execPath, [`${ROOT}dist/bench/${scenario}.js`, '--bogus'], {
       encoding: 'utf8',
     })

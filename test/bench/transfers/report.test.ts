@@ -26,7 +26,7 @@ const sample = (mbPerS: number, more: Partial<TransferSample> = {}): TransferSam
 const ask = { connections: 8, payloadBytes: 100e6, rounds: 1, durationMs: 1 }
 const of = { scenario: 'uploads', subject: 'a', what: '' }
 
-t.test('a figure is met from its own side of the bound, the bound included', async (t) => {
+t.test('a figure that equals its bound meets it, whether the bound is a minimum or a maximum', async (t) => {
   const isMet = (found: number, bound: { atLeast: number } | { atMost: number }): boolean =>
     checkRecord('a', spread([found]), { bound, rows: [{ failed: 0 }] }).is_met
   t.same([isMet(0.35, { atLeast: 0.35 }), isMet(0.34, { atLeast: 0.35 })], [true, false])
@@ -35,7 +35,7 @@ t.test('a figure is met from its own side of the bound, the bound included', asy
 })
 
 t.test(
-  'a row has the CPU of all threads and processes, by gigabyte and by file, and the memory of all at its peak',
+  'a row has the CPU of all threads and processes per GB and per file, and the peak memory of all together',
   async (t) => {
     const row = transferRow(of, ask, [sample(200)])
     t.match(row, {
@@ -60,11 +60,11 @@ t.test('figures without a column have a line: growth of all processes together',
   )
 })
 
-t.test('a generator that was the limit in one repeat marks the row', async (t) => {
+t.test('a generator that was the limit in one repeat marks the whole row', async (t) => {
   t.equal(transferRow(of, ask, [sample(1), sample(1, { generatorCores: 0.95 })]).is_generator_limit, true)
 })
 
-t.test('sizes and memory are printed in units that are read at a glance', async (t) => {
+t.test('sizes and memory are printed in readable units', async (t) => {
   t.same([bytesText(1e3), bytesText(64e3), bytesText(100e6)], ['1 KB', '64 KB', '100 MB'])
   t.equal(memoryText({ runner: 40e6, front: 90e6 }), 'front 90, runner 40')
 })

@@ -17,7 +17,7 @@ const SHORTLY = ['--repeats', '1', '--warm-up-ms', '10']
 const packages = join(ROOT, 'tools/peers')
 
 for (const name of VALIDATORS) {
-  t.test(`${name} judges every sample as it is meant`, async (t) => {
+  t.test(`${name} accepts the valid samples and refuses the invalid ones`, async (t) => {
     const started = await startValidator(name, ROOT)
     if ('absent' in started) return void t.comment(started.absent)
     await started.stop()
@@ -42,7 +42,7 @@ t.test('a validator in its own process reports its number of checks and its verd
   })
 })
 
-t.test('reports a validator that ends, without waiting for it', async (t) => {
+t.test('reports a validator that exits, without waiting for it', async (t) => {
   const one = await startValidator('sluice', ROOT)
   if ('absent' in one) throw new Error(one.absent)
   const asked = one.run({ body: 'video', sample: 'a prompt', durationMs: 60_000 })
@@ -51,11 +51,11 @@ t.test('reports a validator that ends, without waiting for it', async (t) => {
   await ended
 })
 
-t.test('a validator that is not installed is left out with the way to add it', async (t) => {
+t.test('leaves out a validator that is not installed, and says how to install it', async (t) => {
   t.match(await startValidator('zod', '/nowhere'), { name: 'zod', absent: /npm ci/ })
 })
 
-t.test('ours is always there, and others are named', async (t) => {
+t.test('the validator of Sluice always runs, and others run when they are named', async (t) => {
   t.match(readValidatorsOptions(['--against', 'zod', '--duration', '2']), {
     only: ['sluice', 'zod'],
     seconds: 2,

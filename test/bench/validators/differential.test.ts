@@ -58,7 +58,7 @@ const DIFFERENCES: readonly {
 ]
 
 for (const { title, shape, value, newer } of DIFFERENCES) {
-  t.test(`they differ: ${title}`, async (t) => {
+  t.test(`typebox 1.x and 0.34 differ: ${title}`, async (t) => {
     t.equal(Compile(shape).Check(value), newer)
     t.equal(TypeCompiler.Compile(olderTypebox(shape)).Check(value), !newer)
   })
@@ -87,7 +87,7 @@ const FOREIGN: readonly unknown[] = [
 ]
 
 t.test(
-  'they agree on values that come of no JSON: NaN, prototypes, undefined members, boxed texts',
+  'both agree on values that JSON cannot hold: NaN, prototypes, undefined members, boxed texts',
   async (t) => {
     const { schema } = BODIES.embeddings
     const [newer, older] = [Compile<TSchema>(schema), TypeCompiler.Compile(olderTypebox(schema))]
@@ -95,7 +95,7 @@ t.test(
   },
 )
 
-t.test("both check a text's format alike, and only 0.34 refuses an unknown format", async (t) => {
+t.test('both check the format of a text alike, and only 0.34 refuses an unknown format', async (t) => {
   const shape = Type.String({ format: 'uuid' })
   const [newer, older] = [Compile(shape), TypeCompiler.Compile(olderTypebox(shape))]
   for (const text of ['0b8f5f0e-6c1e-4d53-9a56-3f1f6f0f2c11', '0b8f5f0e', ''])
@@ -104,6 +104,6 @@ t.test("both check a text's format alike, and only 0.34 refuses an unknown forma
   t.equal(TypeCompiler.Compile(Older.String({ format: 'binary' })).Check('a'), false)
 })
 
-t.test('reports a keyword that has no form in 0.34 instead of leaving it out', async (t) => {
+t.test('reports a keyword that has no equivalent in 0.34 instead of leaving it out', async (t) => {
   t.throws(() => olderTypebox({ type: 'object', not: {} }), /'not'/)
 })

@@ -62,7 +62,7 @@ const requests = (before: unknown, after: unknown): readonly string[] =>
 const answers = (before: unknown, after: unknown): readonly string[] =>
   changed({ answer: before }, { answer: after })
 
-t.test('an operation that is gone breaks; its parts of the path may have other names', async (t) => {
+t.test('a removed operation breaks callers; the parameters in its path may be renamed', async (t) => {
   t.same(changed({}, { path: '/b/{id}' }), [
     '!POST /a/{}: the operation is gone',
     'POST /b/{}: new: Make one',
@@ -86,14 +86,14 @@ t.test('a parameter that is gone or required breaks, a new one does not unless i
   ])
 })
 
-t.test('a status that is gone breaks', async (t) => {
+t.test('a removed status breaks callers', async (t) => {
   t.same(changed({ statuses: [200, 404] }, { statuses: [200, 409] }), [
     '!404: the status is gone',
     '409: a new status',
   ])
 })
 
-t.test('a body that is gone or required breaks', async (t) => {
+t.test('a body that is removed or newly required breaks callers', async (t) => {
   t.same(changed({ body: text }, {}), ['!body: the body is gone'])
   t.same(changed({ body: text }, { body: text, isBodyRequired: true }), ['!body: the body is required now'])
   t.same(changed({}, { body: text }), ['body: there is a body now'])
@@ -116,7 +116,7 @@ t.test('a member of a request that is gone, required or of fewer kinds breaks', 
   t.same(requests(one, { ...one, additionalProperties: false }), ['!body: other members are refused now'])
 })
 
-t.test('a value of a request that is gone breaks, unless every text is taken', async (t) => {
+t.test('a removed value of a request breaks callers, unless every text is accepted', async (t) => {
   const of = (...values: readonly string[]): Schema => object({ a: { enum: values } })
   t.same(requests(of('x', 'y'), of('x', 'z')), [
     '!body.a: the value `"y"` is gone',
@@ -126,7 +126,7 @@ t.test('a value of a request that is gone breaks, unless every text is taken', a
   t.same(requests(object({ a: text }), of('x')), ['!body.a: takes no `string` any more'])
 })
 
-t.test('a member of an answer that is gone or may be missing breaks, and so does a new kind', async (t) => {
+t.test('an answer member that is removed, becomes optional or gets a new type breaks callers', async (t) => {
   const one = object({ a: text }, ['a'])
   t.same(answers(one, object({})), ['!200.a: the member is gone'])
   t.same(answers(one, object({ a: text })), ['!200.a: the member may be missing now'])
@@ -152,7 +152,7 @@ t.test('compares forms that a member distinguishes with their own kind', async (
   t.same(answers(two, { anyOf: [...two.anyOf, form('c', {})] }), ['200: a new form: type="c"'])
 })
 
-t.test('a form that stands alone is found again among several', async (t) => {
+t.test('a single form is found again among several', async (t) => {
   const alone = object({ type: { const: 'a' }, x: text }, ['type'])
   const other = object({ type: { const: 'b' } }, ['type'])
   t.same(requests(alone, { oneOf: [other, alone] }), ['body: a new form: type="b"'])
@@ -168,18 +168,18 @@ t.test('compares members at any depth, in lists, in maps and through references'
   t.same(changed(before, { body: object({ a: text }) }), [])
 })
 
-t.test('all of several schemas is one object, with the members of each', async (t) => {
+t.test('`allOf` is one object with the members of each schema', async (t) => {
   const all = { allOf: [object({ a: text }, ['a']), object({ b: text })] }
   t.same(requests(all, object({ a: text, b: text }, ['a'])), [])
   t.same(requests(all, object({ a: text }, ['a'])), ['!body.b: the member is gone'])
 })
 
-t.test('a schema within itself ends', async (t) => {
+t.test('a recursive schema is compared in finite time', async (t) => {
   const tree = { $ref: '#/components/schemas/Tree' }
   const schemas = { Tree: object({ next: tree, a: text }) }
   t.same(changed({ body: tree, schemas }, { body: tree, schemas }), [])
 })
 
-t.test('a reference that leads nowhere is a fault of the document', async (t) => {
+t.test('a reference without a target is a fault of the document', async (t) => {
   t.throws(() => apiShapeOf(planted({ body: { $ref: '#/components/schemas/None' } })), /None leads nowhere/)
 })

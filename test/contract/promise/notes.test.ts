@@ -20,7 +20,7 @@ const EARLIER: Definitions = {
   steps: [{ name: 'foundation', tables: ['keys'] }],
 }
 
-t.test('notes name breaking changes first, then new and other ones', async (t) => {
+t.test('notes list breaking changes first, then new things, then other changes', async (t) => {
   const later: Definitions = {
     api: {
       operations: {
@@ -52,7 +52,7 @@ t.test('reports equal definitions as equal', async (t) => {
   t.equal(notesOf(differencesOf(EARLIER, EARLIER)), 'The definitions are the same.\n')
 })
 
-t.test('a step that is gone, and an error type that left its status, break', async (t) => {
+t.test('a removed step, and an error type whose status changed, break callers', async (t) => {
   const later: Definitions = {
     ...EARLIER,
     failures: { busy: { statuses: [429], text: 'Later.' } },

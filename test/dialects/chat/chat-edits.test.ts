@@ -66,7 +66,7 @@ const sorted = (value: unknown): unknown => {
     .sort(([a], [b]) => (a < b ? -1 : 1))
 }
 
-t.test('a strict provider gets the request without the members that it refuses', async (t) => {
+t.test('a strict provider gets the request without the members that it would refuse', async (t) => {
   for (let seed = 0; seed < CASES; seed++) {
     const { text } = new ChatTexts(seed).body()
     const { out } = strict(text, seed % 2 === 0)
@@ -78,7 +78,7 @@ t.test('a strict provider gets the request without the members that it refuses',
   }
 })
 
-t.test('members that a strict provider takes go out byte for byte', async (t) => {
+t.test('members that a strict provider accepts are sent byte for byte', async (t) => {
   const messages =
     '[ {"role":"user", "content":[{"type":"text","text":"a\\u0062","x":1.0}] },{"role" : "assistant","content":"1e400"}]'
   const { out, dropped } = strict(`{"model":"m" , "messages" : ${messages}, "seed":1,"tools":[ ]}`)
@@ -92,7 +92,7 @@ t.test('members that a strict provider takes go out byte for byte', async (t) =>
 const chat = '"model":"m","messages":[{"role":"user","content":"x"}]'
 const top = '"model":"up","messages":[{"role":"user","content":"x"}]'
 
-t.test('members that are cut are named, unless their value is the default', async (t) => {
+t.test('removed members are reported as dropped, unless their value is the default', async (t) => {
   for (const [member, named] of [
     ['"top_k":40', ['top_k']],
     ['"top_k":0', []],
@@ -143,7 +143,7 @@ t.test('the effort of reasoning is passed on, and the rest of it is named', asyn
   }
 })
 
-t.test('members of messages, parts and tools are cut at their own depth alone', async (t) => {
+t.test('members of messages, parts and tools are removed at their own depth only', async (t) => {
   const cache = '"cache_control":{"type":"ephemeral"}'
   const text = `{"model":"m","messages":[
     {"role":"user","content":[{${cache},"type":"text","text":"cache_control"},{"type":"x","deep":{${cache}},${cache}}],${cache}},
@@ -165,7 +165,7 @@ t.test('members of messages, parts and tools are cut at their own depth alone', 
   t.same(strict(`{"model":"m","messages":[${nulls}]}`).dropped, [])
 })
 
-t.test('reasoning is cut out of turns of the assistant under each of its names', async (t) => {
+t.test('reasoning is removed from turns of the assistant under each of its names', async (t) => {
   const { out, dropped } = strict(
     '{"model":"m","messages":[{"role":"assistant","reasoning_content":"a","content":"x"},' +
       '{"role":"user","reasoning_content":"kept","content":"y"}]}',
@@ -178,7 +178,7 @@ t.test('reasoning is cut out of turns of the assistant under each of its names',
   t.same(dropped, ['reasoning_content'])
 })
 
-t.test('the name of a tool is cut out of its result, and names of people stay', async (t) => {
+t.test('the name of a tool is removed from its result, and names of people are kept', async (t) => {
   const { out, dropped } = strict(
     '{"model":"m","messages":[{"role":"user","name":"Ada","content":"x"},' +
       '{"role":"tool","name":"look","content":"rain","reasoning":"kept","tool_call_id":"c"}]}',
@@ -191,7 +191,7 @@ t.test('the name of a tool is cut out of its result, and names of people stay', 
   t.same(dropped, ['name'])
 })
 
-t.test('letters of a name and of a role may be escaped, and the last role counts', async (t) => {
+t.test('names and roles may contain escapes, and the last role counts', async (t) => {
   const of = (message: string): string => strict(`{"model":"m","messages":[{"content":"x",${message}}]}`).out
   const turn = '"role":"\\u0061ssistant","reasonin\\u0067":"r"'
   t.equal(of(turn), '{"model":"up","messages":[{"content":"x","role":"\\u0061ssistant"}]}')
@@ -199,7 +199,7 @@ t.test('letters of a name and of a role may be escaped, and the last role counts
   t.notMatch(of('"reasoning":"r","role":"user","role":"assistant"'), '"reasoning"')
 })
 
-t.test('as many nested members as there may be are cut, and more are refused', async (t) => {
+t.test('nested members are removed up to the maximum number, and a body with more is refused', async (t) => {
   const part = '{"type":"text","text":"x","cache_control":1}'
   const of = (count: number): string =>
     `{"model":"m","messages":[{"role":"user","content":[${`${part},`.repeat(count - 1)}${part}]}]}`
@@ -210,7 +210,7 @@ t.test('as many nested members as there may be are cut, and more are refused', a
   t.throws(() => keptChat(of(KEPT_MARKS_MAX + 1)), new RegExp(`more than ${KEPT_MARKS_MAX} extensions`))
 })
 
-t.test('reasoning of earlier turns goes out in the members that the endpoint takes', (t) => {
+t.test('reasoning of earlier turns is sent in the members that the endpoint accepts', (t) => {
   const assistant = (members: string) => `{"role":"assistant",${members},"content":"a}"}`
   const sent = (members: string, field?: 'reasoning' | 'reasoning_content' | 'none') => {
     const body = keptChat(`{"model":"m","messages":[${assistant(members)},${assistant('"x":1')}]}`).body

@@ -9,7 +9,7 @@ const logged = (usage: unknown, hasOutput = true): readonly number[] | null => {
   return [found.input, found.cacheRead, found.cacheWrite, found.output, found.reasoning]
 }
 
-t.test('the figures of providers fall into buckets that do not overlap', async (t) => {
+t.test('figures of providers are sorted into buckets that do not overlap', async (t) => {
   const prompt = { prompt_tokens: 100, completion_tokens: 40 }
   const reasoning = (count: number | null): object => ({
     completion_tokens_details: { reasoning_tokens: count },
@@ -41,7 +41,7 @@ t.test('the figures of providers fall into buckets that do not overlap', async (
   t.same(logged({ ...prompt, total_tokens: 1 }), [100, 0, 0, 40, 0])
 })
 
-t.test('parts above their whole count as the whole', async (t) => {
+t.test('parts that exceed their whole are limited to the whole', async (t) => {
   const usage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 }
   t.same(
     logged({ ...usage, prompt_tokens_details: { cached_tokens: 99, cache_write_tokens: 99 } }),
@@ -51,7 +51,7 @@ t.test('parts above their whole count as the whole', async (t) => {
 })
 
 t.test(
-  'sounds and pictures are parts of the uncached input, and of the answer without its reasoning',
+  'audio and pictures are parts of the uncached input, and of the output without reasoning',
   async (t) => {
     const media = (prompt: object, answer: object): unknown => {
       const counts = { prompt_tokens: 100, completion_tokens: 40 }
@@ -75,7 +75,7 @@ t.test(
   },
 )
 
-t.test("reads the number of web searches from usage in OpenRouter's form", async (t) => {
+t.test('reads the number of web searches from usage in the form of OpenRouter', async (t) => {
   const searches = (server_tool_use: unknown): unknown =>
     chatUsageOf(
       Buffer.from(JSON.stringify({ prompt_tokens: 1, completion_tokens: 1, server_tool_use })),
@@ -87,7 +87,7 @@ t.test("reads the number of web searches from usage in OpenRouter's form", async
     t.equal(searches(none), undefined, JSON.stringify(none))
 })
 
-t.test('figures that are not counts are missing', async (t) => {
+t.test('figures that are not counts are treated as missing', async (t) => {
   for (const figure of [null, '3', -1, 1.5, 2 ** 40, {}, [], true]) {
     t.equal(logged({ prompt_tokens: figure, completion_tokens: 1 }), null)
     t.equal(logged({ prompt_tokens: 1, completion_tokens: figure }), null)

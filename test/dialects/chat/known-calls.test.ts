@@ -2,7 +2,7 @@ import t from 'tap'
 import { TOOLS_MAX } from '../../../src/schemas/inference/inference-limits.ts'
 import { KnownCalls, type NamedCall } from '../../../src/dialects/chat/tool-calls.ts'
 
-t.test('a call with ever new indexes in its fragments takes no more memory', async (t) => {
+t.test('a call whose fragments have ever new indexes uses no more memory', async (t) => {
   const known = new KnownCalls<NamedCall>()
   const call = { nth: 0, index: null, id: null, name: null }
   const at = (index: number, id = 'a') => ({ index, id, name: '' })

@@ -53,7 +53,7 @@ for (const lineEnd of ['\n', '\r', '\r\n']) {
   })
 }
 
-t.test('a stream of several lines an event gives events of one line', async (t) => {
+t.test('an event of several lines is passed on as an event of one line', async (t) => {
   const text = JSON.stringify(stated({ role: 'assistant', content: 'x' }), null, 1)
   const lines = Buffer.from(`data: ${text.replaceAll('\n', '\ndata: ')}\n\n`)
   t.same(JSON.parse(dataOf(streamed().read(lines).events)[0] ?? ''), expectedOf(JSON.parse(text) as object))
@@ -107,7 +107,7 @@ function sorted(value: unknown): string {
   })
 }
 
-t.test('random events come out as a parser reads them', async (t) => {
+t.test('random events are passed on with the values that a parser reads from them', async (t) => {
   const seed = Math.floor(Math.random() * 2 ** 32)
   const random = randomFrom(seed)
   for (let nth = 0; nth < 300; nth++) {

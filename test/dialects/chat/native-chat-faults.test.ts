@@ -23,7 +23,7 @@ const choice = (delta: object, more: object = {}): object => ({
 })
 const BEGUN = choice({ role: 'assistant', content: 'x' })
 
-t.test('an event that is not one of chat fails the stream, after the events before it', async (t) => {
+t.test('an event that is not a chat event fails the stream, after the events before it', async (t) => {
   const broken = [
     '{nope',
     '{"choices":[]}}',
@@ -51,7 +51,7 @@ t.test('an event that is not one of chat fails the stream, after the events befo
   }
 })
 
-t.test('more choices than a call can ask for fail the stream', async (t) => {
+t.test('a stream with more choices than a call can request fails', async (t) => {
   const stream = streamed()
   const begun = (index: number): object => ({ choices: [{ index, delta: { role: 'assistant' } }] })
   t.equal(
@@ -75,7 +75,7 @@ t.test('bytes that are not UTF-8 are replaced', async (t) => {
   t.match(dataOf(events)[1], /"content":"a\ufffd"/)
 })
 
-t.test('an event that is too large fails the stream, with the events before it', async (t) => {
+t.test('an event that is too large fails the stream, after the events before it', async (t) => {
   const stream = streamed()
   t.equal(dataOf(stream.read(streamOf([BEGUN])).events).length, 1)
   const piece = Buffer.alloc(STREAM_EVENT_BYTES_MAX / 8, 'x')
@@ -86,7 +86,7 @@ t.test('an event that is too large fails the stream, with the events before it',
 })
 
 t.test(
-  'an event of megabytes passes when it is spliced, up to STREAM_MENDED_BYTES_MAX when it is parsed',
+  'an event of megabytes is passed on when spliced, and up to STREAM_MENDED_BYTES_MAX when parsed',
   async (t) => {
     const oddly = (event: object): string => JSON.stringify(event).replace('"delta"', '"\\u0064elta"')
     for (const [count, formOf] of [
@@ -109,7 +109,7 @@ t.test(
   },
 )
 
-t.test("a provider's error event is its failure, reported without secrets", async (t) => {
+t.test('an error event of the provider becomes a failure, reported without secrets', async (t) => {
   const failed = (event: object | string): unknown => {
     const stream = streamed()
     const text = typeof event === 'string' ? event : `data: ${JSON.stringify(event)}\n\n`
@@ -147,7 +147,7 @@ t.test("a provider's error event is its failure, reported without secrets", asyn
   t.match(failed({ error: { message: 'x'.repeat(100_000), code: 400 } }), { name: 'upstream_failed' })
 })
 
-t.test('two streams that are read by turns do not mix', async (t) => {
+t.test('two streams that are read alternately do not mix', async (t) => {
   const [one, two] = [
     streamed(),
     new NativeChatStream({ ...HEAD, id: 'gen_02', provider: 'p "2"' }, FAILURE_OF),
@@ -163,7 +163,7 @@ t.test('two streams that are read by turns do not mix', async (t) => {
   }
 })
 
-t.test('an event of many small values is refused before they take memory', async (t) => {
+t.test('an event of many small values is refused before the values take memory', async (t) => {
   const many = (item: string): string => `[${`${item},`.repeat(1_200_000)}${item}]`
   for (const event of [
     `{"choices":${many('{}')}}`,
@@ -177,7 +177,7 @@ t.test('an event of many small values is refused before they take memory', async
   }
 })
 
-t.test('a stream that waits holds nothing of its last read', async (t) => {
+t.test('a waiting stream keeps no memory of its last read', async (t) => {
   setFlagsFromString('--expose-gc')
   const gc = runInNewContext('gc') as () => void
   const streams: NativeChatStream[] = []
@@ -196,7 +196,7 @@ t.test('a stream that waits holds nothing of its last read', async (t) => {
   t.ok(held < 32 * MIB, `${streams.length} streams hold ${held} bytes`)
 })
 
-t.test('an exception in a stream leaves nothing for other streams', async (t) => {
+t.test('an exception in one stream does not affect other streams', async (t) => {
   const broken = new NativeChatStream(HEAD, () => {
     throw new Error('a bug')
   })

@@ -57,17 +57,14 @@ const LISTS: readonly (readonly [string, string])[] = [
   ['"content":[{"typ\\u0065":"text","text":"b"}]', '"content":"b"'],
 ]
 
-t.test(
-  'a content list becomes a text, with its reasoning and pictures as members of their own',
-  async (t) => {
-    for (const [given, expected] of LISTS) {
-      t.equal(deltaOf(given), expected)
-      t.equal(messageOf(given), expected)
-    }
-  },
-)
+t.test('a content list becomes a text, and its reasoning and pictures become separate members', async (t) => {
+  for (const [given, expected] of LISTS) {
+    t.equal(deltaOf(given), expected)
+    t.equal(messageOf(given), expected)
+  }
+})
 
-t.test('parts of a list count as output: texts and reasoning once each', async (t) => {
+t.test('parts of a content list count as output: texts and reasoning once each', async (t) => {
   const delivered = (delta: string): readonly [boolean, number] => {
     const { hasOutput, outputBytes } = summaryOf(STREAMS, [streamOf([event(delta)])])
     return [hasOutput, outputBytes]
@@ -78,7 +75,7 @@ t.test('parts of a list count as output: texts and reasoning once each', async (
   t.same(delivered('"content":[{"type":"image_url","image_url":{"url":"u"}}]'), [true, 0])
 })
 
-t.test('a list has a bound', async (t) => {
+t.test('a content list has a maximum length', async (t) => {
   const list = (count: number): Buffer => streamOf([event(`"content":[${Array(count).fill('"a"').join()}]`)])
   t.equal(summaryOf(STREAMS, [list(CONTENT_PARTS_MAX)]).outputBytes, CONTENT_PARTS_MAX)
   t.match(summaryOf(STREAMS, [list(CONTENT_PARTS_MAX + 1)]).failure, { name: 'upstream_invalid' })
@@ -98,7 +95,7 @@ const ARGUMENTS: readonly (readonly [string, string])[] = [
 const called = (json: string): string =>
   `"tool_calls":[{"index":0,"id":"c","type":"function","function":{"name":"f","arguments":${json}}}]`
 
-t.test('arguments that are an object become its JSON as a text, as it came', async (t) => {
+t.test('arguments that are an object become a text with their JSON, byte for byte', async (t) => {
   for (const [given, expected] of ARGUMENTS) {
     t.equal(deltaOf(called(given)), called(JSON.stringify(expected)))
     t.equal(messageOf(called(given)), called(JSON.stringify(expected)))
@@ -145,7 +142,7 @@ const fragment = (index: number | null, id: string | null, name: string | null, 
   return JSON.stringify({ ...(index !== null && { index }), ...(id !== null && { id }), function: called })
 }
 
-t.test('a call with a used index gets the next free one, and so do its fragments', async (t) => {
+t.test('a call with a used index gets the next free index, and so do its fragments', async (t) => {
   const both: Calls = [
     [0, 'c1', 'f', '{"p":"a"}'],
     [1, 'c2', 'f', '{"p":"b"}'],
@@ -209,7 +206,7 @@ t.test('an index that differs only in an escape of the id, or that two choices h
   )
 })
 
-t.test('a call without an index in its first fragment takes that of the next', async (t) => {
+t.test('a call without an index in its first fragment gets the index of the next fragment', async (t) => {
   for (const index of [0, 1, 7])
     t.same(
       fragmentsOf([
@@ -229,7 +226,7 @@ t.test('a call without an index in its first fragment takes that of the next', a
     )
 })
 
-t.test('an event that differs from the one before in its text alone may begin another call', async (t) => {
+t.test('an event that differs from the previous one only in its text may begin another call', async (t) => {
   const stream = STREAMS.open()
   const shown = ['a', 'b', 'c', 'd', 'e', 'f'].map((content) => {
     const delta = `"content":"${content}","tool_calls":[{"function":{"name":"f","arguments":"{}"}}]`
@@ -239,7 +236,7 @@ t.test('an event that differs from the one before in its text alone may begin an
   t.same(shown, ['0', '1', '2', '3', '4', '5'])
 })
 
-t.test('a stream has at most so many calls as a call may have tools', async (t) => {
+t.test('a stream has at most as many calls as a request may declare tools', async (t) => {
   const calls = Array.from({ length: TOOLS_MAX + 1 }, (_, nth) => fragment(0, `c${nth}`, 'f', '{}'))
   t.equal(fragmentsOf(calls.slice(0, -1)).at(-1)?.[0], TOOLS_MAX - 1)
   t.throws(() => fragmentsOf(calls), { message: 'upstream_invalid' })
@@ -253,7 +250,7 @@ const CALLS = [
   fragment(2, null, null, '}'),
 ].map((call) => `"tool_calls":[${call}]`)
 
-t.test('streams with such members are the same wherever their reads are cut', async (t) => {
+t.test('streams with such members give the same events however they are split into reads', async (t) => {
   const text = [...LISTS.map(([delta]) => delta), ...ARGUMENTS.map(([json]) => called(json)), ...CALLS]
   const events = [...text.map((delta) => event(delta)), event('"content":"x"', '"stop"'), '[DONE]']
   const bytes = streamOf(events)

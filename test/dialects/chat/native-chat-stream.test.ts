@@ -16,7 +16,7 @@ const choice = (delta: object, more: object = {}): object => ({
 const BEGUN = choice({ role: 'assistant', content: 'x' })
 const OURS = `"id":"gen_01k0","object":"chat.completion.chunk","created":1795312800,"model":"maker/model-1","provider":"maker"`
 
-t.test('bytes that no rule names stay as they came', async (t) => {
+t.test('bytes that no rule changes are passed on as received', async (t) => {
   const begin =
     '{ "id" : "chatcmpl-1","object":"chat.completion.chunk","created":1700000000, "model":"m-2024",'
   const tail = (text: string, usage = '', end = ''): string =>
@@ -37,7 +37,7 @@ t.test('bytes that no rule names stay as they came', async (t) => {
   t.equal(stream.upstreamId, 'chatcmpl-1')
 })
 
-t.test('nulls are taken out wherever they stand, and missing members are added', async (t) => {
+t.test('nulls are removed at every depth, and missing members are added', async (t) => {
   const given = (delta: string, more = ''): string => {
     const [data] = read(streamed(), `{${more}"choices":[{"delta":{"role":"assistant"${delta}}}]}`)
     return data ?? ''
@@ -79,7 +79,7 @@ t.test('nulls are taken out wherever they stand, and missing members are added',
   )
 })
 
-t.test('all events have the time of the first one that is passed on', async (t) => {
+t.test('all events have the time of the first event that is passed on', async (t) => {
   const createdOf = (...events: readonly object[]): readonly unknown[] => {
     const stream = streamed()
     const created = read(stream, ...events).map((data) => (JSON.parse(data) as { created: number }).created)
@@ -104,7 +104,7 @@ t.test('all events have the time of the first one that is passed on', async (t) 
   ])
 })
 
-t.test('each choice begins with its role', async (t) => {
+t.test('the first event of each choice has a role', async (t) => {
   const stream = streamed()
   const role = (index: number, created: number): object => ({
     created,
@@ -134,7 +134,7 @@ t.test('each choice begins with its role', async (t) => {
   ])
 })
 
-t.test('usage is taken out wherever a provider puts it, and the last one counts', async (t) => {
+t.test('usage is removed from every place where a provider puts it, and the last usage counts', async (t) => {
   const usage = (prompt: number): object => ({ usage: { prompt_tokens: prompt, completion_tokens: 1 } })
   const reported = (...events: readonly object[]): unknown => {
     const stream = streamed()
@@ -171,7 +171,7 @@ t.test('usage is taken out wherever a provider puts it, and the last one counts'
   )
 })
 
-t.test('events without choices, without data and with other names are not passed on', async (t) => {
+t.test('events without choices, without data or with other names are not passed on', async (t) => {
   const stream = streamed()
   const filter = { id: '', choices: [], prompt_filter_results: [] }
   const { events, failure } = stream.read(
@@ -185,7 +185,7 @@ t.test('events without choices, without data and with other names are not passed
   t.match(stream.end(), { name: 'upstream_failed' })
 })
 
-t.test('an output is text, reasoning, a tool call, a picture or a sound', async (t) => {
+t.test('text, reasoning, a tool call, a picture and audio each count as output', async (t) => {
   const delivered = (delta: object): readonly [boolean, number] => {
     const stream = streamed()
     read(stream, choice(delta))
@@ -249,7 +249,7 @@ t.test('reads nothing after [DONE]', async (t) => {
   t.match(streamed().read(Buffer.concat([streamOf([BEGUN, '[DONE]']), large])), { failure: null })
 })
 
-t.test('the finish reason passes, with the native one', async (t) => {
+t.test('the finish reason is passed on, with the native one', async (t) => {
   const stream = streamed()
   const [data, other] = read(
     stream,
@@ -263,7 +263,7 @@ t.test('the finish reason passes, with the native one', async (t) => {
   t.equal(stream.finishReason, 'stop')
 })
 
-t.test('the usage alone is missing once each choice that has begun has ended', async (t) => {
+t.test('a stream only awaits its usage once every choice that began has ended', async (t) => {
   const stream = streamed()
   const awaits = (...events: readonly (object | string)[]): boolean => {
     read(stream, ...events)
@@ -283,7 +283,7 @@ t.test('the usage alone is missing once each choice that has begun has ended', a
   t.notOk(done.awaitsUsage, 'it will not come')
 })
 
-t.test('a provider that writes events without words for ever is invalid', async (t) => {
+t.test('a stream fails when the provider sends too many events without output', async (t) => {
   const stream = streamed()
   read(stream, BEGUN)
   const empty = streamOf(Array.from({ length: BARE_EVENTS_MAX / 4 }, () => ({ choices: [] })))

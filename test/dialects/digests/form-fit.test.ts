@@ -13,7 +13,7 @@ const ofText = (text: unknown): object => ({
   additionalProperties: false,
 })
 
-t.test('schemas that take an object with the text', async (t) => {
+t.test('accepts schemas that allow an object with the text', async (t) => {
   for (const schema of [
     ofText({ type: 'string' }),
     ofText({ type: ['string', 'null'], description: 'pattern', title: 't', default: 1 }),
@@ -29,7 +29,7 @@ t.test('schemas that take an object with the text', async (t) => {
     t.ok(isMet(schema), JSON.stringify(schema))
 })
 
-t.test('schemas that refuse it, and those of which that is not sure', async (t) => {
+t.test('rejects schemas that refuse the object, and schemas that cannot be decided', async (t) => {
   const deep = JSON.parse('{"anyOf":['.repeat(100) + '{}' + ']}'.repeat(100)) as object
   for (const schema of [
     ...[undefined, null, true, 'object', 7, []],
@@ -68,12 +68,12 @@ t.test('schemas that refuse it, and those of which that is not sure', async (t) 
     t.notOk(isMet(schema), JSON.stringify(schema))
 })
 
-t.test('a pair of surrogates is one character', async (t) => {
+t.test('a surrogate pair counts as one character', async (t) => {
   t.ok(isMet(ofText({ minLength: 3, maxLength: 3 }), 'a😀b'))
   t.notOk(isMet(ofText({ maxLength: 3 }), 'a\ud83db\ude00'))
 })
 
-t.test('only a text needs no schema', async (t) => {
+t.test('only the form `text` is met without a schema', async (t) => {
   const of = (type: string | null): unknown =>
     formOf(type === null ? null : { type }, { schema: {}, last: '' })
   t.same(of(null), { form: 'text', isFormMet: true })

@@ -11,7 +11,7 @@ const sizeOf = (content: unknown, more: object = {}): TextInput['size'] =>
 const data = 'A'.repeat(100)
 const picture = { type: 'image', source: { type: 'base64', media_type: 'image/png', data } }
 
-t.test('reads the members it uses, with their defaults', (t) => {
+t.test('reads the members that it uses, with their defaults', (t) => {
   t.match(inputOf({}), {
     ...{ dialect: 'messages', model: 'm', isStream: false, choices: 1, stops: [], isReasoning: false },
     ...{ tool: null, hasTool: false, form: 'text', sessionId: null, promptWords: 2, last: 'Hello there' },
@@ -37,7 +37,7 @@ t.test('reads the members it uses, with their defaults', (t) => {
   t.end()
 })
 
-t.test('a maximum of tokens is required, unless a preset may have it', (t) => {
+t.test('`max_tokens` is required, unless a preset may contain it', (t) => {
   const lacking = { ...BASE, max_tokens: null }
   t.match(messagesInputOf(lacking, 9), {
     ok: false,
@@ -49,7 +49,7 @@ t.test('a maximum of tokens is required, unless a preset may have it', (t) => {
   t.end()
 })
 
-t.test('an estimate counts pictures and pages, wherever they stand', (t) => {
+t.test('an estimate counts pictures and pages at every depth', (t) => {
   const nested = { type: 'tool_result', tool_use_id: 't', content: [picture] }
   t.same(sizeOf([picture, nested]).text, { bytes: 800, mediaTokens: 2_200 })
   const pdf = { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data } }
@@ -61,7 +61,7 @@ t.test('an estimate counts pictures and pages, wherever they stand', (t) => {
   t.end()
 })
 
-t.test('a request asks for thinking, against it, or leaves it to the model', (t) => {
+t.test('a request turns thinking on, turns it off, or leaves it to the model', (t) => {
   const asks = (thinking: object | null): boolean | null => inputOf({ thinking }).asksReasoning
   t.same(asks(null), null)
   t.same([asks({ type: 'enabled', budget_tokens: 1_024 }), asks({ type: 'adaptive' })], [true, true])
@@ -69,7 +69,7 @@ t.test('a request asks for thinking, against it, or leaves it to the model', (t)
   t.end()
 })
 
-t.test('pictures and documents count wherever they stand, and their data are not text', (t) => {
+t.test('pictures and documents count at every depth, and their data are not text', (t) => {
   const nested = { type: 'tool_result', tool_use_id: 't', content: [picture, { type: 'text', text: 'x' }] }
   t.match(sizeOf([picture, nested]), { media: { image: 2, file: 0 }, promptBytesMost: 800 })
   const pdf = { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data } }
@@ -84,7 +84,7 @@ t.test('pictures and documents count wherever they stand, and their data are not
   t.end()
 })
 
-t.test('a source in a picture that may be longer than a picture counts as a document', (t) => {
+t.test('the source of a picture counts as a document when it may be larger than a picture', (t) => {
   for (const source of [
     { type: 'base64', media_type: 'application/pdf', data },
     { type: 'base64', media_type: 'text/plain', data },

@@ -16,7 +16,7 @@ const BODIES: Readonly<Record<string, () => TextInput>> = {
 
 // An object literal that begins with a spread and then gets members is of a new hidden class each time.
 for (const [name, inputOf] of Object.entries(BODIES))
-  t.test(`the values read of each body of ${name} have one hidden class`, (t) => {
+  t.test(`the values read from every body of ${name} have the same hidden class`, (t) => {
     t.ok(isOneShape(inputOf), 'the whole')
     t.ok(
       isOneShape(() => inputOf().size),

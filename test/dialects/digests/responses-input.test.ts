@@ -9,7 +9,7 @@ const sizeOf = (body: object): TextSize => digestOf(body).size
 const bytesOf = (body: object): number => JSON.stringify({ model: 'm', ...body }).length
 const user = (...content: readonly object[]): object => ({ role: 'user', content })
 
-t.test('base64 of media does not count as text, wherever it stands', async (t) => {
+t.test('base64 of media does not count as text, at any depth', async (t) => {
   const data = 'A'.repeat(1_000)
   const png = `data:image/png;base64,${data}`
   const cases: readonly (readonly [object, object])[] = [
@@ -37,7 +37,7 @@ t.test('base64 of media does not count as text, wherever it stands', async (t) =
   t.equal(sizeOf(text).promptBytesMost, bytesOf(text), 'a text file may be read as text')
 })
 
-t.test('an estimate counts media by their kinds, and a text as it decodes', async (t) => {
+t.test('an estimate counts media by kind, and a text by its decoded length', async (t) => {
   const data = 'A'.repeat(1_000)
   const png = `data:image/png;base64,${data}`
   const of = (item: object): TextSize['text'] & { readonly rest: number } => {
@@ -58,7 +58,7 @@ t.test('an estimate counts media by their kinds, and a text as it decodes', asyn
   t.equal(keptChat(escaped, { dialect: 'responses' }).digest.size.text.bytes, decoded)
 })
 
-t.test('a source in a picture that may be longer than a picture counts as a document', async (t) => {
+t.test('the source of a picture counts as a document when it may be larger than a picture', async (t) => {
   const media = (part: object): object => sizeOf({ input: [user({ type: 'input_image', ...part })] }).media
   for (const image_url of ['data:application/pdf;base64,AAAA', 'https://youtu.be/x', 'gs://x/y'])
     t.match(media({ image_url }), { image: 0, file: 1 }, image_url)
@@ -66,7 +66,7 @@ t.test('a source in a picture that may be longer than a picture counts as a docu
   t.match(media({ file_id: 'file_1' }), { image: 1, file: 0 })
 })
 
-t.test('items, tools and the form of the answer count', async (t) => {
+t.test('counts the items, the tools and a format of the answer', async (t) => {
   t.match(sizeOf({ input: 'x', max_output_tokens: 9 }), {
     messages: 1,
     tools: 0,
@@ -78,7 +78,7 @@ t.test('items, tools and the form of the answer count', async (t) => {
   t.match(sizeOf({ input: 'x', text: { format: { type: 'text' } }, tools: [] }), { hasFormat: false })
 })
 
-t.test('gives the path of stored state', async (t) => {
+t.test('gives the path of the member that uses or requests stored state', async (t) => {
   const path = (body: object): unknown => digestOf({ input: 'x', ...body }).statePath
   t.equal(path({ store: false, background: null, previous_response_id: null }), undefined)
   t.equal(path({ input: [{ type: 'item_reference', id: 'rs_1' }] }), undefined)
@@ -89,7 +89,7 @@ t.test('gives the path of stored state', async (t) => {
   t.notOk(sizeOf({ input: 'x', store: true }).hasStored)
 })
 
-t.test('the last text of the user, and the words of all texts', async (t) => {
+t.test('reads the last text of the user, and counts the words of all texts', async (t) => {
   const input = [user({ type: 'input_text', text: 'a b' }), { role: 'assistant', content: 'c' }]
   t.match(digestOf({ input, instructions: 'd e f' }), { last: 'a b', promptWords: 6, dialect: 'responses' })
   t.match(digestOf({ input: 'x', transforms: ['y'], reasoning: { effort: 'low' } }), {

@@ -43,7 +43,7 @@ const PARAMETERS: readonly (readonly [Dialect, object, readonly string[]])[] = [
   ],
 ]
 
-t.test('require_parameters needs the parameters of a body, by their names in the catalogue', async (t) => {
+t.test('require_parameters requires the parameters of a body, by their names in the catalogue', async (t) => {
   for (const [dialect, more, names] of PARAMETERS)
     t.same([...parametersOf(dialect, more)].sort(), names, `${dialect} ${JSON.stringify(more)}`)
   t.same(parametersOf('chat', { seed: 1, provider: { require_parameters: false } }), [])
@@ -74,7 +74,7 @@ const DEAR: readonly (readonly [object, string | null])[] = [
 ]
 
 t.test(
-  'members by which a call may cost more than the price in the catalogue are named, in all dialects',
+  'names the member that may make a call cost more than the catalogue price, in all dialects',
   async (t) => {
     for (const dialect of DIALECTS)
       for (const [more, name] of DEAR)
@@ -82,7 +82,7 @@ t.test(
   },
 )
 
-t.test('tiers, speeds and places that a body asks for have the names of modifiers', async (t) => {
+t.test('tiers, speeds and regions that a body requests have the names of price modifiers', async (t) => {
   for (const dialect of DIALECTS)
     for (const [more, tiers] of [
       [{}, {}],
@@ -97,7 +97,7 @@ t.test('tiers, speeds and places that a body asks for have the names of modifier
       t.same(digestOf(dialect, more).tiers, tiers, `${dialect} ${JSON.stringify(more)}`)
 })
 
-t.test('a summary of the input is known by its path', async (t) => {
+t.test('finds the path of a request to summarize the input', async (t) => {
   const pathOf = (more: object): unknown => digestOf('messages', more).compactionPath
   const compact = { type: 'compact_20260112' }
   const clear = { type: 'clear_tool_uses_20250919' }
@@ -149,7 +149,7 @@ const STATE: readonly (readonly [Dialect, object, string | undefined])[] = [
   ['messages', { diagnostics: { previous_message_id: null } }, undefined],
 ]
 
-t.test('gives the path of state that a provider has stored or is to store', async (t) => {
+t.test('gives the path of state that a provider has stored, or is asked to store', async (t) => {
   for (const [dialect, more, path] of STATE)
     t.equal(digestOf(dialect, more).statePath, path, `${dialect} ${JSON.stringify(more)}`)
   const isStored = (thread: unknown): unknown => digestOf('messages', { thread }).size.hasStored
@@ -157,14 +157,14 @@ t.test('gives the path of state that a provider has stored or is to store', asyn
   for (const stored of [{ type: 'continue' }, 'msg_1', {}]) t.equal(isStored(stored), true)
 })
 
-t.test('a sound that the provider has stored counts as one of the request', async (t) => {
+t.test('audio that the provider has stored counts as audio of the request', async (t) => {
   const audioOf = (audio: unknown): number =>
     digestOf('chat', { messages: [{ role: 'assistant', content: null, audio }] }).size.media.audio
   t.equal(audioOf({ id: 'audio_1' }), 1)
   for (const none of [null, undefined, {}, { id: null }]) t.equal(audioOf(none), 0)
 })
 
-t.test('only the last of such a member that comes twice, the one that was read, goes out', async (t) => {
+t.test('when such a member occurs twice, only the last one, which was read, is sent', async (t) => {
   const twice =
     '{"model":"m","input":"x","speed":"fast","service_tier":"priority","service_tier":"flex","speed":null}'
   const { digest, body } = keptChat(twice, { dialect: 'responses' })

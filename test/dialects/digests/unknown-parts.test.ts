@@ -11,7 +11,7 @@ const filesOf = (dialect: Dialect, part: object): number => {
 }
 const DIALECTS = ['chat', 'responses', 'messages'] as const
 
-t.test('an unknown part that names a content counts as a document', async (t) => {
+t.test('an unknown part that refers to a file or an address counts as a document', async (t) => {
   const named = [
     { type: 'image', image: 'https://a.example/' },
     { type: 'picture', x: [{ y: 'data:image/png;base64,AAAA' }] },
@@ -25,7 +25,7 @@ t.test('an unknown part that names a content counts as a document', async (t) =>
         t.equal(filesOf(dialect, part), 1, `${dialect} ${JSON.stringify(part)}`)
 })
 
-t.test('an unknown part that names nothing counts its bytes', async (t) => {
+t.test('an unknown part that refers to nothing counts by its bytes', async (t) => {
   const plain = [
     { type: 'note', note: 'see https://a.example/ and data: of it' },
     { type: 'note', note: { id: 'n_1', file: 'report' } },
@@ -35,7 +35,7 @@ t.test('an unknown part that names nothing counts its bytes', async (t) => {
     for (const part of plain) t.equal(filesOf(dialect, part), 0, `${dialect} ${JSON.stringify(part)}`)
 })
 
-t.test('texts and results of tools count their bytes, whatever they contain', async (t) => {
+t.test('texts, and calls and results of tools, count by their bytes, whatever they contain', async (t) => {
   t.equal(filesOf('chat', { type: 'text', text: 'https://a.example/' }), 0)
   t.equal(filesOf('responses', { type: 'input_text', text: 'https://a.example/' }), 0)
   t.equal(
@@ -79,7 +79,7 @@ t.test('pictures next to the content that are objects, or in an object, count as
   t.match(counted([]), { image: 0, file: 0 })
 })
 
-t.test('counts contents in parts of reasoning and text, and next to the content of a turn', async (t) => {
+t.test('counts media in parts of reasoning and text, and next to the content of a turn', async (t) => {
   const url = 'https://a.example/'
   const image = { type: 'image_url', image_url: { url } }
   const mediaOf = (dialect: Dialect, turn: object): { readonly image: number; readonly file: number } => {

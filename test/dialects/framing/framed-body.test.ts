@@ -17,7 +17,7 @@ function framed(body: ByteReader, room = new Room()): FramedBody {
 }
 
 const ANSWER = { choices: [{ index: 0, message: { content: 'é' }, finish_reason: 'stop' }] }
-t.test('events pass as they came, wherever their reads are cut', async (t) => {
+t.test('events pass unchanged, however they are split into reads', async (t) => {
   for (const text of [
     'data: x\n\n',
     '\ufeffdata: x\n\n',
@@ -37,7 +37,7 @@ t.test('events pass as they came, wherever their reads are cut', async (t) => {
   }
 })
 
-t.test('a whole answer becomes events, wherever its reads are cut', async (t) => {
+t.test('a whole answer becomes events, however it is split into reads', async (t) => {
   for (const begin of ['', '\ufeff', '\n\n  \r\n']) {
     const bytes = Buffer.from(`${begin}${JSON.stringify(ANSWER, null, 1)}\n`)
     const whole = await textOf(framed(new Pieces([bytes])))
@@ -50,7 +50,7 @@ t.test('a whole answer becomes events, wherever its reads are cut', async (t) =>
   }
 })
 
-t.test('a body that ends early, breaks off or is a page', async (t) => {
+t.test('fails for a body that ends early, breaks off or is an HTML page', async (t) => {
   const bytes = Buffer.from(JSON.stringify(ANSWER))
   t.equal(await textOf(framed(new Pieces([bytes.subarray(0, -1)]))), 'upstream_invalid')
   t.equal(await textOf(framed(new Pieces([bytes], fail('upstream_failed')))), 'upstream_failed')

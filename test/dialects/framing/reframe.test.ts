@@ -58,7 +58,7 @@ function passed(t: Test, dialect: Dialect, events: Uint8Array): Buffer {
 }
 
 for (const dialect of DIALECTS) {
-  t.test(`${dialect}: a whole answer becomes a stream that says the same`, async (t) => {
+  t.test(`${dialect}: a whole answer becomes a stream with the same content`, async (t) => {
     await fc.assert(
       fc.asyncProperty(WRITTEN_PARTS, async (parts) => {
         const answer = wholeOfParts(dialect, naturalOf(dialect, parts))
@@ -71,7 +71,7 @@ for (const dialect of DIALECTS) {
     )
   })
 
-  t.test(`${dialect}: a stream becomes a whole answer that says the same`, async (t) => {
+  t.test(`${dialect}: a stream becomes a whole answer with the same content`, async (t) => {
     await fc.assert(
       fc.asyncProperty(WRITTEN_PARTS, async (parts: readonly WrittenPart[]) => {
         const events = streamOfParts(dialect, naturalOf(dialect, parts))
@@ -87,7 +87,7 @@ for (const dialect of DIALECTS) {
   })
 }
 
-t.test("every provider's answers and streams can come in the other form", async (t) => {
+t.test('answers and streams of every provider can be converted to the other form', async (t) => {
   for (const answer of Object.values(PROVIDER_ANSWERS)) {
     const events = eventsOf('chat', answer)
     same(t, 'chat', { events, answer: Buffer.from(JSON.stringify(answer)) })
@@ -108,7 +108,7 @@ t.test("every provider's answers and streams can come in the other form", async 
   }
 })
 
-t.test('answers and streams of Gemini, and its list of answers', async (t) => {
+t.test('converts answers and streams of Gemini, and its lists of answers', async (t) => {
   const what = { thoughts: ['hm'], calls: [{ name: 'f', args: { a: '12345678901234567890' } }] }
   const [answer, events] = [geminiBody(what), bodyOf(geminiEvents(what))]
   const json = Buffer.from(JSON.stringify(answer, null, 1))
@@ -120,7 +120,7 @@ t.test('answers and streams of Gemini, and its list of answers', async (t) => {
   t.same(JSON.parse(made('gemini', 'answer', streamOf([blocked])).toString()), blocked)
 })
 
-t.test('members that translations do not carry stay for callers of the dialect', async (t) => {
+t.test('members that translations omit are kept for callers of the same dialect', async (t) => {
   const message = {
     ...{ id: 'msg_1', type: 'message', role: 'assistant', model: 'm', stop_sequence: null },
     content: [
@@ -159,7 +159,7 @@ t.test('members that translations do not carry stay for callers of the dialect',
   t.same(JSON.parse(made('chat', 'answer', eventsOf('chat', chat)).toString()), chat)
 })
 
-t.test('fragments of chat are put together in every form that servers write', async (t) => {
+t.test('fragments of chat are joined in every form that servers write', async (t) => {
   const choice = (delta: object, more: object = {}): object => ({ choices: [{ index: 0, delta, ...more }] })
   const call = (...fragments: readonly object[]): object => choice({ tool_calls: fragments })
   const messageOf = (...events: readonly (object | string)[]): unknown => {

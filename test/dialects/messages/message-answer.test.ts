@@ -16,7 +16,7 @@ const message = (content: unknown, more: object = {}): object => ({
   ...{ stop_reason: 'end_turn', stop_sequence: null, usage: { input_tokens: 3, output_tokens: 2 }, ...more },
 })
 
-t.test('bytes that no rule names stay as they came', (t) => {
+t.test('bytes that no rule changes are passed on as received', (t) => {
   const body = ` { "id":"msg_1", "type":"message","role":"assistant","model":"c" ,
   "content" : [{"type":"thinking","thinking":"\\u00e9 é","signature":"A\\/="},{"type":"text","text":"1e400","x":[1.0,1e400]}],
   "stop_reason":"tool_use","stop_sequence":null, "usage" : {"input_tokens":3,"cost":1,
@@ -65,7 +65,7 @@ t.test('output is counted over all blocks', (t) => {
   t.end()
 })
 
-t.test('a thread reads and writes an answer as the loop does, in memory that moves', (t) => {
+t.test('a thread reads and writes an answer as the loop does, in memory that can be transferred', (t) => {
   const body = JSON.stringify(message([{ type: 'text', text: 'x' }]))
   for (const one of [body, body.replace('"id"', '"\\u0069d"'), '{"content":[]}', body.slice(1), '{}']) {
     const out = joinedAnswer({ dialect: 'messages', answer: Buffer.from(one), head: HEAD })
@@ -79,7 +79,7 @@ t.test('a thread reads and writes an answer as the loop does, in memory that mov
   t.end()
 })
 
-t.test('mends names with escapes, members that come twice and bytes that are not UTF-8', (t) => {
+t.test('repairs escaped names, duplicate members and bytes that are not UTF-8', (t) => {
   const body = JSON.stringify(message([{ type: 'text', text: 'x' }]))
   const odd = [
     body.replace('"model"', '"mod\\u0065l"'),
@@ -115,7 +115,7 @@ t.test('refuses bodies that are not an answer', (t) => {
   t.end()
 })
 
-t.test('mutated answers never throw, and the accepted ones are answers', (t) => {
+t.test('mutated answers never throw, and every accepted answer is a valid one', (t) => {
   const seed = Math.floor(Math.random() * 2 ** 32)
   const random = randomFrom(seed)
   const tool = { type: 'tool_use', id: 't', name: 'f', input: { a: 1 } }

@@ -93,7 +93,7 @@ t.test('random bodies arrive member by member, except the model and members for 
   t.end()
 })
 
-t.test('two turns of a conversation share the bytes of the first one', (t) => {
+t.test('requests for two turns of a conversation begin with the same bytes', (t) => {
   const sent = (text: string): string => {
     const { digest, body } = keptChat(text, { dialect: 'messages' })
     return bytesOf(nativeRequest({ request: { ...digest, source: body } }, ENDPOINT, TEXT).body).toString()
@@ -106,7 +106,7 @@ t.test('two turns of a conversation share the bytes of the first one', (t) => {
   t.end()
 })
 
-t.test('the version is that of the caller, else the usual one', (t) => {
+t.test('sends the API version of the caller, or else the default one', (t) => {
   const { digest, body: source } = keptChat(
     '{"model":"m","max_tokens":1,"messages":[{"role":"user","content":""}]}',
     {

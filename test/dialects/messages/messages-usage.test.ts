@@ -15,7 +15,7 @@ function reportedBy(begun: unknown, ...reported: readonly unknown[]): MessagesUs
 
 const NONE = { input: 0, cacheRead: 0, cacheWrite: 0, cacheWriteHour: 0, output: 0, reasoning: 0 }
 
-t.test('the input of the first event and the totals of later ones make one usage', (t) => {
+t.test('the input of the first event and the totals of later events make one usage', (t) => {
   const counts = { input_tokens: 3, cache_creation_input_tokens: 10, cache_read_input_tokens: 100 }
   const created = { ephemeral_5m_input_tokens: 6, ephemeral_1h_input_tokens: 4 }
   const begun = { ...counts, cache_creation: created, output_tokens: 1 }
@@ -77,7 +77,7 @@ t.test('counts searches by their results until their number is reported', (t) =>
   t.end()
 })
 
-t.test('steps that the totals leave out come to them, as a compaction does', (t) => {
+t.test('steps that the totals omit, for example a compaction, are added to them', (t) => {
   const message = { type: 'message', input_tokens: 23_000, output_tokens: 1_000 }
   const created = { ephemeral_5m_input_tokens: 6, ephemeral_1h_input_tokens: 4 }
   const compaction = {
@@ -110,7 +110,7 @@ t.test('steps that the totals leave out come to them, as a compaction does', (t)
   t.end()
 })
 
-t.test('steps of a stream count once, and their output once a total of it is reported', (t) => {
+t.test('steps of a stream count once, and their output counts once a total is reported', (t) => {
   const placeholder = { type: 'message', input_tokens: 30, output_tokens: 1 }
   const compaction = { type: 'compaction', input_tokens: 500, output_tokens: 50 }
   const begun = { input_tokens: 30, output_tokens: 1, iterations: [compaction, placeholder] }

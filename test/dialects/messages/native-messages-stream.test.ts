@@ -30,7 +30,7 @@ const STREAMS = { open: streamed, eventsOf: messageDataOf, shown: SHOWN }
 const last = (stream: NativeMessagesStream): readonly string[] =>
   messageDataOf(Buffer.concat(stream.finalEvents.withUsage(SHOWN)))
 
-t.test('bytes that no rule names stay as they came', (t) => {
+t.test('bytes that no rule changes are passed on as received', (t) => {
   const events = [
     '{ "type":"message_start", "x":1.0,"message" : { "id" : "msg_1","type":"message","role":"assistant", "model":"c", ' +
       '"content":[],"stop_reason":null,"stop_sequence":null,"usage":{ "input_tokens" : 3,"output_tokens":1,"y":1e400} } }',
@@ -53,7 +53,7 @@ t.test('bytes that no rule names stay as they came', (t) => {
   t.end()
 })
 
-t.test('the last usage waits for the end, and gets the members of ours', (t) => {
+t.test('the last usage is held back until the end, and gets the members that Sluice adds', (t) => {
   const stream = streamed()
   const end = '{"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null},"usage":'
   const stop = '{ "type":"message_stop","amazon":{"x":1}}'
@@ -117,7 +117,7 @@ t.test('a usage that is missing or not credible is replaced', (t) => {
   t.end()
 })
 
-t.test('a usage that turns out not to be the last one goes out before the next event', (t) => {
+t.test('a usage that turns out not to be the last one is sent before the next event', (t) => {
   const stream = streamed()
   read(stream, started(), block({ type: 'text', text: '' }), text('Hi'))
   t.same(read(stream, stopped({ output_tokens: 2 }, 'pause_turn'), { type: 'ping' }), [])
@@ -132,7 +132,7 @@ t.test('a usage that turns out not to be the last one goes out before the next e
   t.end()
 })
 
-t.test('the first event is a message that clients can read, whatever the provider began with', (t) => {
+t.test('the first event is a message that clients can read, whatever the provider sent first', (t) => {
   const usage = {
     input_tokens: 0,
     cache_creation_input_tokens: 0,
@@ -188,7 +188,7 @@ t.test('an event gets its missing name from its type, and its missing type from 
   t.end()
 })
 
-t.test('an output is text, thinking, a signature, a citation, or a block of another kind', (t) => {
+t.test('text, thinking, a signature, a citation and any other block count as output', (t) => {
   const delivered = (...events: readonly object[]): readonly [boolean, number] => {
     const stream = streamed()
     read(stream, started(), ...events)
@@ -226,7 +226,7 @@ t.test('an output is text, thinking, a signature, a citation, or a block of anot
   t.end()
 })
 
-t.test('counts searches with results until the usage reports their number', (t) => {
+t.test('counts searches by their results until the usage reports their number', (t) => {
   const result = (content: unknown): object =>
     block({ type: 'web_search_tool_result', tool_use_id: 's', content })
   const stream = streamed()
@@ -244,7 +244,7 @@ t.test('counts searches with results until the usage reports their number', (t) 
   t.end()
 })
 
-t.test('failures of the provider, and events that clients could not read', (t) => {
+t.test('fails on errors of the provider, and on events that clients could not read', (t) => {
   const failed = (...events: readonly (object | string)[]): string | undefined => {
     const stream = streamed()
     const { failure } = stream.read(messageStreamOf([started(), ...events]))
@@ -299,7 +299,7 @@ for (const lineEnd of ['\n', '\r', '\r\n']) {
   })
 }
 
-t.test('data in several lines, and bytes that are not UTF-8, become one line', (t) => {
+t.test('data in several lines, or with bytes that are not UTF-8, become one line', (t) => {
   const lines = JSON.stringify(text('x'), null, 1).replaceAll('\n', '\ndata: ')
   const stream = streamed()
   read(stream, started())

@@ -134,13 +134,13 @@ const ORDERS: Readonly<Record<string, readonly (readonly [readonly object[], rea
     ],
   ],
 }
-t.test('fragments of calls in every order that servers write', async (t) => {
+t.test('reads fragments of calls in every order in which servers write them', async (t) => {
   for (const [name, streams] of Object.entries(ORDERS))
     for (const [events, parts] of streams)
       t.same(joinedParts(read(...events, STOP).parts).slice(0, -1), parts, name)
 })
 
-t.test('text after a call waits until the call is whole', async (t) => {
+t.test('text that arrives during a call is held until the call is whole', async (t) => {
   const events = [
     call({ index: 0, id: 'c1', function: f('{"a', 'f') }),
     one({ content: 'x' }),
@@ -156,7 +156,7 @@ t.test('text after a call waits until the call is whole', async (t) => {
   ])
 })
 
-t.test('arguments are given as they come, and a string in them may look like their end', async (t) => {
+t.test('arguments are passed on as they arrive, and a string in them may look like their end', async (t) => {
   const stream = open()
   const given = (event: object): readonly WrittenPart[] => stream.read(streamOf([event])).parts
   t.same(given(call({ index: 0, id: 'c1', function: f('', 'f') })), [tool('c1')])
@@ -170,7 +170,7 @@ t.test('arguments are given as they come, and a string in them may look like the
   ])
 })
 
-t.test('bounds the parts that wait for a call', async (t) => {
+t.test('limits the parts that are held until a call is whole', async (t) => {
   const half = 'x'.repeat(HELD_UNITS_MAX / 2)
   const stream = open()
   const begun = [
@@ -189,7 +189,7 @@ const sign = (id: string | null, format: string, data: string = SIGNED): object 
 const OPEN_CALL = call({ index: 0, id: 'c0', function: f('{', 'f') })
 const CALL_END = call({ index: 0, function: f('}') })
 
-t.test('signatures that wait have the same bound, wherever they wait', async (t) => {
+t.test('held signatures count towards the same limit, whatever they wait for', async (t) => {
   const google = 'google-gemini-v1'
   const waits: Readonly<Record<string, (nth: number) => object>> = {
     'after a call': () => sign(null, 'unknown'),
@@ -209,7 +209,7 @@ t.test('signatures that wait have the same bound, wherever they wait', async (t)
   }
 })
 
-t.test('parts without a text count, too, and those already written do not', async (t) => {
+t.test('held parts without a text count too, and parts that were already written do not', async (t) => {
   const many = Array.from({ length: HELD_UNITS_MAX / PART_UNITS }, () => sign(null, 'unknown', 'x'))
   t.match(read(OPEN_CALL, ...many).failure, { name: 'upstream_too_large' })
   const stream = open()
@@ -224,7 +224,7 @@ t.test('parts without a text count, too, and those already written do not', asyn
   t.equal(stream.heldBytes, 0)
 })
 
-t.test('a call without a name is invalid, one without an id gets one of its own', async (t) => {
+t.test('a call without a name is invalid, and a call without an id gets an id', async (t) => {
   const unnamed = call({ index: 0, id: 'c', function: f('{}') })
   t.match(read(unnamed, STOP).end, { name: 'upstream_invalid' })
   t.match(read(unnamed, STOP, '[DONE]').failure, { name: 'upstream_invalid' })

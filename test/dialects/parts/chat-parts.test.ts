@@ -51,7 +51,7 @@ t.test('an event that is not an object, or a known member of a wrong type, is in
   }
 })
 
-t.test('a second choice is invalid', async (t) => {
+t.test('a second choice makes a stream invalid', async (t) => {
   t.match(read(one({ content: 'x' }), one({ content: 'y' }, { index: 1 })).failure, {
     name: 'upstream_invalid',
   })
@@ -116,7 +116,7 @@ t.test('an error in any form ends the stream, after the parts before it', async 
   t.equal(read({ error: null, ...one({ content: 'x' }) }, { error: false }).failure, null)
 })
 
-t.test('only a choice that ended makes a stream whole', async (t) => {
+t.test('a stream is whole only when its choice has ended', async (t) => {
   const cases: readonly (readonly [readonly (object | string)[], boolean])[] = [
     [[], false],
     [['[DONE]'], false],
@@ -129,7 +129,7 @@ t.test('only a choice that ended makes a stream whole', async (t) => {
   for (const [events, isWhole] of cases) t.equal(read(...events).end === null, isWhole)
 })
 
-t.test('reasoning in each of its members, once', async (t) => {
+t.test('reads reasoning from each of its members, once', async (t) => {
   const claude = 'anthropic-claude-v1'
   const gemini = 'google-gemini-v1'
   const detailed = one({
@@ -176,7 +176,7 @@ t.test('reasoning in each of its members, once', async (t) => {
   ])
 })
 
-t.test('reads content in parts and a refusal, and ignores unknown members', async (t) => {
+t.test('reads a list of content and a refusal, and ignores unknown members', async (t) => {
   const parts = [
     { type: 'thinking', thinking: [{ type: 'text', text: 'h' }, { type: 'reference' }] },
     { type: 'text', text: 'x' },
@@ -192,7 +192,7 @@ t.test('reads content in parts and a refusal, and ignores unknown members', asyn
   t.equal(given.outputBytes, 5)
 })
 
-t.test('why an answer ended', async (t) => {
+t.test('gives the reason why an answer ended', async (t) => {
   const cases: readonly (readonly [object, string, string, string | null])[] = [
     [{ finish_reason: 'length' }, 'length', 'length', null],
     [{ finish_reason: 'model_length' }, 'length', 'model_length', null],
@@ -205,7 +205,7 @@ t.test('why an answer ended', async (t) => {
     t.match(read(one({ content: 'x' }, more)).parts[1], { reason, native, stopSequence })
 })
 
-t.test('usage comes with any event, also after the end; the last counts', async (t) => {
+t.test('usage is read from any event, also after the end, and the last usage counts', async (t) => {
   const usage = (completion: number): object => ({
     usage: {
       prompt_tokens: 10,
@@ -222,7 +222,7 @@ t.test('usage comes with any event, also after the end; the last counts', async 
   t.equal(read(one({ content: 'x' }), STOP).usage, null)
 })
 
-t.test('a stream gives the same wherever it is cut', (t) => {
+t.test('a stream gives the same parts however it is split into reads', (t) => {
   const events = [
     one({ role: 'assistant', content: '', reasoning: 'é' }),
     call(
@@ -242,7 +242,7 @@ t.test('a stream gives the same wherever it is cut', (t) => {
   t.end()
 })
 
-t.test("every provider's stream and whole answer say the same", async (t) => {
+t.test('the stream and the whole answer of every provider give the same parts', async (t) => {
   for (const [provider, events] of Object.entries(PROVIDER_STREAMS)) {
     const { parts, end } = read(...events)
     t.equal(end, null, provider)
@@ -290,7 +290,7 @@ t.test('refuses bodies that are not a whole answer', async (t) => {
   })
 })
 
-t.test('the usage alone is missing once the choice has ended', async (t) => {
+t.test('a stream only awaits its usage once its choice has ended', async (t) => {
   const stream = open()
   const awaits = (...events: readonly (object | string)[]): boolean => {
     stream.read(streamOf(events))
@@ -301,7 +301,7 @@ t.test('the usage alone is missing once the choice has ended', async (t) => {
   t.notOk(awaits({ choices: [], usage: { prompt_tokens: 1, completion_tokens: 2 } }), 'it has come')
 })
 
-t.test('a provider that writes events without words for ever is invalid', async (t) => {
+t.test('a stream fails when the provider sends too many events without output', async (t) => {
   const stream = open()
   const empty = streamOf(Array.from({ length: BARE_EVENTS_MAX / 4 }, () => ({ choices: [] })))
   let reads = 0

@@ -63,7 +63,7 @@ function isObjectText(json: string): boolean {
 }
 
 t.test(
-  'a chunk with any two members replaced gives sound parts or a failure, never an exception',
+  'a chunk with any two members replaced gives valid parts or a failure, never an exception',
   async (t) => {
     const path = fc.constantFrom(...pathsOf(CHUNK))
     const failures = new Set<string>()

@@ -30,7 +30,7 @@ const chunk = (parts: unknown, more: object = {}) => ({
 const stated = (text: string, finishReason?: string) => chunk([{ text }], { finishReason })
 const partsOf = (...chunks: readonly object[]) => read(streamOf(...chunks)).parts
 
-t.test('a stream gives the same parts wherever its reads are cut', async (t) => {
+t.test('a stream gives the same parts however it is split into reads', async (t) => {
   const words = ['Hé', '😀', '"\\\n']
   const calls = [{ name: 'f', args: { a: { b: ['é'] } } }]
   for (const lineEnd of ['\n', '\r\n'] as const) {
@@ -52,7 +52,7 @@ t.test('a stream gives the same parts wherever its reads are cut', async (t) => 
   }
 })
 
-t.test('no part of a stream is whole', async (t) => {
+t.test('a stream that breaks off at any byte is not whole', async (t) => {
   const body = bodyOf(geminiEvents({ calls: [{ name: 'f', args: {} }] }))
   for (let at = 0; at < body.length - 1; at++)
     if (read(body.subarray(0, at)).failure?.name !== 'upstream_failed') t.fail(`cut at ${at}`)
@@ -112,7 +112,7 @@ const ENDS: readonly (readonly [string, string])[] = [
   ['A_WORD_OF_TOMORROW', 'stop'],
 ]
 
-t.test('each word for an end has its reason', async (t) => {
+t.test('each native finish reason is translated', async (t) => {
   for (const [native, reason] of ENDS) {
     const { parts, stream } = read(streamOf(stated('Hi', native)))
     t.same(parts.at(-1), { ...STOP, reason, native })
@@ -129,7 +129,7 @@ t.test('a failed answer fails the stream, after its parts', async (t) => {
   }
 })
 
-t.test('a refused prompt ends as a filter does', async (t) => {
+t.test('a refused prompt ends with the finish reason of a content filter', async (t) => {
   const blocked = {
     promptFeedback: { blockReason: 'PROHIBITED_CONTENT' },
     usageMetadata: { promptTokenCount: 3 },
@@ -140,7 +140,7 @@ t.test('a refused prompt ends as a filter does', async (t) => {
   t.match(stream.usage, { input: 3, output: 0 })
 })
 
-t.test('only the last of several words for an end counts', async (t) => {
+t.test('only the last of several finish reasons counts', async (t) => {
   t.same(partsOf(stated('a', 'STOP'), stated('b', 'STOP'), stated('', 'MAX_TOKENS'), { usageMetadata: {} }), [
     { kind: 'text', choice: 0, text: 'a' },
     { kind: 'text', choice: 0, text: 'b' },
@@ -148,7 +148,7 @@ t.test('only the last of several words for an end counts', async (t) => {
   ])
 })
 
-t.test('a stream without a word for its end has failed, however it ends', async (t) => {
+t.test('a stream without a finish reason has failed, however it ends', async (t) => {
   const ends = [[stated('Hi')], [stated('Hi'), '[DONE]'], [stated('Hi', 'FINISH_REASON_UNSPECIFIED')], []]
   for (const chunks of ends) t.match(read(streamOf(...chunks)).failure, { name: 'upstream_failed' })
   t.equal(read(streamOf(stated('Hi', 'STOP'), '[DONE]')).failure, null)
@@ -207,7 +207,7 @@ t.test('refuses bodies that are not an answer of Gemini', async (t) => {
   }
 })
 
-t.test('missing members and nulls are not faults', async (t) => {
+t.test('missing members and nulls are accepted', async (t) => {
   const empty = [{}, { candidates: [] }, { candidates: null }, { candidates: [{}] }]
   const none = [chunk(null), chunk([]), { candidates: [{ content: null }] }, chunk([{}]), { responseId: 7 }]
   const { parts, failure, stream } = read(streamOf(...empty, ...none, stated('Hi', 'STOP')))
@@ -216,7 +216,7 @@ t.test('missing members and nulls are not faults', async (t) => {
   t.equal(stream.upstreamId, null)
 })
 
-t.test('an event above the maximum ends the stream, many parts in one do not', async (t) => {
+t.test('an event larger than the maximum fails the stream, and many parts in one event do not', async (t) => {
   const large = read(streamOf(stated('a'.repeat(STREAM_EVENT_BYTES_MAX), 'STOP')))
   t.equal(large.failure?.name, 'upstream_too_large')
   const count = 60_000

@@ -61,7 +61,7 @@ const words = fc.record({
   calls: fc.array(fc.record({ name: fc.constantFrom('f', 'g'), args: json }), { maxLength: 3 }),
 })
 
-t.test('a streamed answer is the whole one, whatever it says', async (t) => {
+t.test('a streamed answer gives the same turn as the whole answer, whatever its content', async (t) => {
   fc.assert(
     fc.property(words, (what) => {
       const whole = orNull(geminiWhole(Buffer.from(JSON.stringify(geminiBody(what)))))
@@ -78,7 +78,7 @@ t.test('a streamed answer is the whole one, whatever it says', async (t) => {
   )
 })
 
-t.test('five turns with thoughts and tools go back with the signatures that they came with', async (t) => {
+t.test('five turns with thoughts and tools are sent back with their original signatures', async (t) => {
   for (const model of ['gemini-3.1-pro', 'gemini-2.5-pro']) {
     const given: GivenSignatures = new Map()
     const turns: Turn[] = [systemTurn('Be brief'), userTurn('Go')]
@@ -102,7 +102,7 @@ t.test('five turns with thoughts and tools go back with the signatures that they
   }
 })
 
-t.test('a signature that is changed or left out would be refused', async (t) => {
+t.test('a request with a changed or missing signature would be refused', async (t) => {
   const given: GivenSignatures = new Map()
   const what = { words: [], calls: [{ name: 'f', args: {} }] }
   geminiSigned(what, given)
@@ -127,7 +127,7 @@ t.test('a signature that is changed or left out would be refused', async (t) => 
   )
 })
 
-t.test('turns of other models are taken in the middle of a conversation', async (t) => {
+t.test('accepts turns of other models in the middle of a conversation', async (t) => {
   const foreign = { format: 'anthropic-claude-v1', data: 'C' }
   const turns: readonly Turn[] = [
     userTurn('Go'),
@@ -181,7 +181,7 @@ function turnsOf(steps: readonly (typeof step extends fc.Arbitrary<infer T> ? T 
   })
 }
 
-t.test('no conversation makes a request that Google refuses', async (t) => {
+t.test('no conversation becomes a request that Google refuses', async (t) => {
   const models = fc.constantFrom(
     'gemini-2.5-pro',
     'gemini-2.5-flash-lite',

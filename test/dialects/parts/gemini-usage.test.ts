@@ -25,14 +25,14 @@ const ORACLE: readonly (readonly [object, readonly [number, number, number, numb
   [{ promptTokenCount: 0 }, [0, 0, 0, 0]],
 ]
 
-t.test('usage comes in buckets that do not overlap', async (t) => {
+t.test('usage is sorted into buckets that do not overlap', async (t) => {
   for (const [reported, [input, cacheRead, output, reasoning]] of ORACLE) {
     const expected = { input, cacheRead, cacheWrite: 0, output, reasoning }
     t.same(geminiUsageOf(reported), expected, JSON.stringify(reported))
   }
 })
 
-t.test('sounds and pictures are counted apart, those of a cache by themselves', async (t) => {
+t.test('audio and pictures are counted separately, and so is cached audio', async (t) => {
   const counts = (audio: unknown, image: unknown): readonly object[] => [
     { modality: 'AUDIO', tokenCount: audio },
     { modality: 'IMAGE', tokenCount: image },
@@ -77,7 +77,7 @@ t.test('the last chunk that has usage counts, and no output where there was some
   t.match(answer.usage, { input: 9, output: 5 })
 })
 
-t.test('reports a count of tokens in the form of messages', async (t) => {
+t.test('reports a token count in the form of messages', async (t) => {
   const counted = (json: string) => geminiCount(Buffer.from(json))
   t.equal(
     Buffer.from(counted('{"totalTokens":31,"cachedContentTokenCount":4}') ?? []).toString(),

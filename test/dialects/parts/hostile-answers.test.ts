@@ -17,7 +17,7 @@ const message = (content: readonly object[], stop_reason = 'end_turn'): Buffer =
   body({ content, stop_reason })
 const text = (part: string): object => ({ type: 'text', text: part })
 
-t.test('a word that every object has is an unknown word', async (t) => {
+t.test('a finish reason that is a member name of every object is an unknown one', async (t) => {
   for (const word of WORDS) {
     t.same(orNull(chatWhole(chat({ content: 'x' }, word)))?.parts, [
       stated('text', 'x'),
@@ -60,7 +60,7 @@ t.test('JSON that is nested too deeply to be written again is invalid, streamed 
   t.equal(orNull(messageWhole(whole({ content: [block] }))), null)
 })
 
-t.test('a text of a whole answer that stands in pieces is one part', async (t) => {
+t.test('a text of a whole answer in several pieces is one part', async (t) => {
   const pieces = Array.from({ length: PARTS_MAX + 1 }, () => text('x'))
   const whole = stated('text', 'x'.repeat(pieces.length))
   t.same(orNull(chatWhole(chat({ content: pieces })))?.parts, [whole, finish('stop')])

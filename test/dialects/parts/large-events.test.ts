@@ -131,7 +131,7 @@ for (const [protocol, [events, answer]] of Object.entries(ANSWERS) as [
   TextProtocol,
   (typeof ANSWERS)['chat'],
 ][])
-  t.test(`${protocol}: a stream with large events gives the same as the whole answer`, async (t) => {
+  t.test(`${protocol}: a stream with large events gives the same parts as the whole answer`, async (t) => {
     const seen: number[] = []
     const stream = PART_PROTOCOLS[protocol].stream(FAILURE_OF, {
       format: SIGNATURE,
@@ -153,7 +153,7 @@ for (const [protocol, [events, answer]] of Object.entries(ANSWERS) as [
     t.match(whole, { usage, outputBytes, finishReason, upstreamId })
   })
 
-t.test('the arguments that an event writes twice come once, as in a whole answer', async (t) => {
+t.test('arguments that an event contains twice are given once, as in a whole answer', async (t) => {
   const twice = { name: 'f', arguments: '{"a":1}{"a":1}' }
   const calls = [{ index: 0, id: 'c1', type: 'function', function: twice }]
   const given = (parts: readonly WrittenPart[] = []) =>
@@ -176,7 +176,7 @@ t.test('the arguments that an event writes twice come once, as in a whole answer
 const gemini = (readLarge: ReadLarge): PartStream =>
   PART_PROTOCOLS.gemini.stream(FAILURE_OF, { format: SIGNATURE, readLarge })
 
-t.test('a large event that is an error, invalid or not read ends the stream', async (t) => {
+t.test('a large event that is an error, invalid or unreadable ends the stream', async (t) => {
   const pad = 'x'.repeat(TRANSLATED_INLINE_BYTES_MAX)
   const text = (stated: string): object => ({ candidates: [{ content: { parts: [{ text: stated }] } }] })
   const many = Array.from({ length: EVENT_VALUES_MAX }, () => ({ text: 'a' }))
@@ -209,7 +209,7 @@ t.test('a large event that is an error, invalid or not read ends the stream', as
   t.equal(busy.failure?.name, 'busy')
 })
 
-t.test('gives the loop only the members of an event that it reads', (t) => {
+t.test('returns to the loop only the members of an event that it reads', (t) => {
   const data = Buffer.from(
     '{"candidates":[{"content":{"parts":[{"text":"a"}]},"b":{"c":[1]},"d":[[2]]}],"e":{"f":3}}',
   )

@@ -16,7 +16,7 @@ const WHOLE: Readonly<Record<TextProtocol, string>> = {
 }
 
 for (const [protocol, answer] of Object.entries(WHOLE) as [TextProtocol, string][])
-  t.test(`${protocol}: they keep their digits, up to the caller`, (t) => {
+  t.test(`${protocol}: long integers in arguments keep their digits up to the caller`, (t) => {
     const parts = orNull(PART_PROTOCOLS[protocol].whole(Buffer.from(answer)))?.parts ?? []
     t.match(
       parts.find(({ kind }) => kind === 'arguments'),
@@ -26,7 +26,7 @@ for (const [protocol, answer] of Object.entries(WHOLE) as [TextProtocol, string]
     t.end()
   })
 
-t.test('a stream of Gemini has its calls whole', (t) => {
+t.test('calls in a stream of Gemini keep all digits of long integers', (t) => {
   const read = partsOf(PART_PROTOCOLS.gemini.stream(FAILURE_OF), [Buffer.from(`data: ${WHOLE.gemini}\n\n`)])
   t.match(read.parts, [{ kind: 'tool' }, { kind: 'arguments', text: JSON_TEXT }])
   t.end()

@@ -101,7 +101,7 @@ t.test('only `message_stop` makes a stream whole, and nothing after it counts', 
   t.same(parts, [stated('text', 'x'), finish('stop', 'end_turn')])
 })
 
-t.test('the end of a message that has not begun is the end of no answer', async (t) => {
+t.test('an end without a message that began is invalid', async (t) => {
   for (const before of [[], [{ type: 'ping' }], [{ type: 'answer.new' }]]) {
     const { failure, parts } = read(...before, STOP)
     t.match(failure, { name: 'upstream_invalid' })
@@ -109,7 +109,7 @@ t.test('the end of a message that has not begun is the end of no answer', async 
   }
 })
 
-t.test('thinking in several blocks, each with its signature; some have nothing else', async (t) => {
+t.test('thinking can have several blocks, each with its signature, or with a signature only', async (t) => {
   const thinking = (text: string, signature = ''): object => ({ type: 'thinking', thinking: text, signature })
   const events = [
     ...[started(), block(thinking('')), delta({ type: 'thinking_delta', thinking: 'é' })],
@@ -133,7 +133,7 @@ t.test('thinking in several blocks, each with its signature; some have nothing e
   ])
 })
 
-t.test('calls of tools: first, in fragments, whole at their begin, without arguments', async (t) => {
+t.test('a tool call can come first, in fragments, whole at its start, or without arguments', async (t) => {
   const events = [
     ...[started(), block(use('c1')), json(''), json('{"a"'), json(':1}'), blockEnd()],
     ...[block(use('c2', { b: [{}] }), 1), blockEnd(1), block(use('c3'), 2), json('', 2)],
@@ -153,7 +153,7 @@ t.test('calls of tools: first, in fragments, whole at their begin, without argum
   ])
 })
 
-t.test('calls with blocks open at once come one after another', async (t) => {
+t.test('calls whose blocks are open at the same time are given one after another', async (t) => {
   const begun = [started(), block(use('c1')), block(use('c2'), 1), block(use('c3', { z: 1 }), 2)]
   const fragments = [json('{"a"', 0), json('{"b":', 1), json(':1}', 0), json('2}', 1)]
   const calls = [
@@ -174,7 +174,7 @@ t.test('calls with blocks open at once come one after another', async (t) => {
 })
 
 t.test(
-  'a text ends the calls before it, and as many calls are open at once as may be declared',
+  'a text ends the calls before it, and at most as many calls can be open as tools can be declared',
   async (t) => {
     const events = [started(), block(use('c1')), block(use('c2'), 1), block({ type: 'text', text: 'x' }, 2)]
     t.same(read(...events).parts, [
@@ -190,7 +190,7 @@ t.test(
   },
 )
 
-t.test('blocks, deltas and events of other types give nothing', async (t) => {
+t.test('blocks, deltas and events of other types give no parts', async (t) => {
   const events = [
     ...[
       started(),
@@ -208,7 +208,7 @@ t.test('blocks, deltas and events of other types give nothing', async (t) => {
   t.same(read(...events).parts, [stated('text', 'x'), finish('stop', 'end_turn')])
 })
 
-t.test('why an answer ended', async (t) => {
+t.test('gives the reason why an answer ended', async (t) => {
   const cases: readonly (readonly [string | null, string, string])[] = [
     ['max_tokens', 'length', 'max_tokens'],
     ['model_context_window_exceeded', 'length', 'model_context_window_exceeded'],
@@ -224,7 +224,7 @@ t.test('why an answer ended', async (t) => {
   t.same(read(started(), stop, STOP).parts, [finish('stop', 'stop_sequence', '\n')])
 })
 
-t.test('usage: the input leaves cached tokens out, and later figures are totals', async (t) => {
+t.test('usage: cached tokens are not part of the input, and later figures are totals', async (t) => {
   const input = { input_tokens: 7, cache_read_input_tokens: 5, cache_creation_input_tokens: 3 }
   const output = { output_tokens: 9, output_tokens_details: { thinking_tokens: 2 } }
   const { usage } = read(
@@ -237,7 +237,7 @@ t.test('usage: the input leaves cached tokens out, and later figures are totals'
   t.same(whole([], { usage: { ...input, ...output } })?.usage, usage)
 })
 
-t.test('a stream gives the same wherever it is cut', (t) => {
+t.test('a stream gives the same parts however it is split into reads', (t) => {
   const events = [
     ...ANSWER.slice(0, 5),
     ...[block(use('c1'), 1), json('{"é":"😀"}', 1), blockEnd(1)],

@@ -21,7 +21,7 @@ function statedBy(...fragments: readonly string[]): string {
   return parts.map((part) => (part.kind === 'arguments' ? part.text : '')).join('')
 }
 
-t.test('the text of a freeform tool is unwrapped, wherever its arguments are cut', (t) => {
+t.test('the text of a freeform tool is unwrapped, however its arguments are split', (t) => {
   const texts = fc.oneof(fc.string(), fc.string({ unit: 'binary' }), fc.constantFrom('\ud83d', '"\\\n\u2028'))
   const spaces = fc.constantFrom('', ' ', '\n\t')
   const escaped = (text: string): string =>
@@ -42,7 +42,7 @@ t.test('the text of a freeform tool is unwrapped, wherever its arguments are cut
   t.end()
 })
 
-t.test('arguments of another form are passed on, and those without a member are not a text', (t) => {
+t.test('arguments of another form are passed on, and arguments without the member give no text', (t) => {
   for (const json of ['{"patch":"x"}', '{"input":1}', 'text', '["input"]', '{"inputs":"x"}', '{"a":"}"}'])
     for (const pieces of [[json], json.split('')]) t.equal(statedBy(...pieces), json)
   for (const json of ['{}', ' { } ', '', ' ', '{"inp']) t.equal(statedBy(...json.split('')), '')
@@ -53,7 +53,7 @@ t.test('arguments of another form are passed on, and those without a member are 
   t.end()
 })
 
-t.test('calls have the names of the tools that were declared, and others stay', (t) => {
+t.test('calls have the names of the declared tools, and calls of other tools keep their name', (t) => {
   const parts = [called('crm__get'), fragment('{"input":"x"}'), called('other'), fragment('{}')]
   t.same(new OriginalCalls(ORIGINS).of(parts), [
     { ...called('get'), namespace: 'crm' },
@@ -67,7 +67,7 @@ t.test('calls have the names of the tools that were declared, and others stay', 
   t.end()
 })
 
-t.test('a whole answer has them, too', (t) => {
+t.test('calls in a whole answer have the names of the declared tools too', (t) => {
   const content = [{ type: 'tool_use', id: 'c', name: 'patch', input: { input: 'x' } }]
   const answer = Buffer.from(JSON.stringify({ type: 'message', content, stop_reason: 'tool_use' }))
   const read = orNull(

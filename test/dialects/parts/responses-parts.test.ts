@@ -112,7 +112,7 @@ t.test('an event that is not an object, or a known member of a wrong type, is in
   t.match(read(added(call('c')), delta('output_text', 'x')).failure, { name: 'upstream_invalid' })
 })
 
-t.test('items and events have their bounds', async (t) => {
+t.test('the number of items and the size of events are limited', async (t) => {
   const items = Array.from({ length: ITEMS_MAX + 1 }, (_, at) => added({ type: 'message' }, at))
   t.equal(read(...items.slice(1)).failure, null)
   t.match(read(...items).failure, { name: 'upstream_invalid' })
@@ -134,7 +134,7 @@ t.test('an error in any form ends the stream, after the parts before it', async 
   }
 })
 
-t.test('only a last event makes a stream whole, and nothing after it counts', async (t) => {
+t.test('a stream is whole only after a last event, and nothing after that event counts', async (t) => {
   const events = [created, ...messageEvents(['x'])]
   for (let count = 0; count <= events.length; count++)
     t.match(read(...events.slice(0, count), '[DONE]').end, { name: 'upstream_failed' })
@@ -144,7 +144,7 @@ t.test('only a last event makes a stream whole, and nothing after it counts', as
 })
 
 t.test(
-  'a text is given once, however often a server sends it, and whichever events it leaves out',
+  'a text is given once, however often a server sends it, and whichever of its events are missing',
   async (t) => {
     const events = messageEvents(['Hi', ' there'])
     const message = { id: 'msg_1', type: 'message', content: [{ type: 'output_text', text: 'Hi there' }] }
@@ -159,7 +159,7 @@ t.test(
   },
 )
 
-t.test('fragments that are not the begin of their whole are those of a damaged stream', async (t) => {
+t.test('a stream is invalid when its fragments are not the beginning of the whole text', async (t) => {
   const of = { type: 'response.output_text.done', output_index: 0, text: 'Hi there' }
   for (const lost of [[' there'], ['i there'], ['Hi', 'there'], ['Hx']]) {
     const { failure, parts } = read(created, ...lost.map((text) => delta('output_text', text)), of)
@@ -184,7 +184,7 @@ t.test('fragments that are not the begin of their whole are those of a damaged s
   ])
 })
 
-t.test('calls: interleaved, whole, without arguments, named late', async (t) => {
+t.test('calls can be interleaved, whole, without arguments, or named late', async (t) => {
   const interleaved = [
     ...[added(call('c1')), added(call('c2', '', 'g'), 1), fragment('{"b"', 1), fragment('{"a"')],
     ...[
@@ -216,7 +216,7 @@ t.test('calls: interleaved, whole, without arguments, named late', async (t) => 
   ])
 })
 
-t.test('reasoning: parts of a summary are paragraphs; its signature comes with its end', async (t) => {
+t.test('reasoning: parts of a summary are paragraphs, and the signature is given at the end', async (t) => {
   const texts = ['a', 'b'].map((text) => ({ type: 'summary_text', text }))
   const item = { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'early' }
   const events = [
@@ -262,7 +262,7 @@ t.test('two messages are joined by a blank line, streamed and whole', async (t) 
   ])
 })
 
-t.test("a provider's own format of signatures, where its protocol is that of another maker", async (t) => {
+t.test('a provider has its own signature format when its protocol is that of another vendor', async (t) => {
   const format = 'xai-responses-v1'
   const { response } = completed([{ type: 'reasoning', summary: [], encrypted_content: 'E' }])
   const { parts } = new ResponsesParts(FAILURE_OF, format).read(
@@ -272,7 +272,7 @@ t.test("a provider's own format of signatures, where its protocol is that of ano
   t.same(orNull(responseWhole(Buffer.from(JSON.stringify(response)), format))?.parts, parts)
 })
 
-t.test('refusals, and items and events of other types', async (t) => {
+t.test('reads refusals, and ignores items and events of other types', async (t) => {
   const events = [
     ...[added({ type: 'web_search_call', id: 'ws', action: 7, name: 7 }), { type: 'response.new', delta: 7 }],
     ...[delta('reasoning_text', 'x'), done({ type: 'web_search_call', id: 'ws' }), { type: 'keepalive' }],
@@ -288,7 +288,7 @@ t.test('refusals, and items and events of other types', async (t) => {
     t.match(read(added({ type }), delta('output_text', 'x')).failure, { name: 'upstream_invalid' }, type)
 })
 
-t.test('why an answer ended', async (t) => {
+t.test('gives the reason why an answer ended', async (t) => {
   const cases: readonly (readonly [string, string])[] = [
     ['max_output_tokens', 'length'],
     ['content_filter', 'content_filter'],
@@ -302,7 +302,7 @@ t.test('why an answer ended', async (t) => {
   }
 })
 
-t.test('usage: input includes cached tokens, output reasoning', async (t) => {
+t.test('usage: cached tokens are part of the input, and reasoning is part of the output', async (t) => {
   const usage = {
     ...{ input_tokens: 10, output_tokens: 6, total_tokens: 16 },
     input_tokens_details: { cached_tokens: 4, cache_write_tokens: 1 },
@@ -315,7 +315,7 @@ t.test('usage: input includes cached tokens, output reasoning', async (t) => {
   t.equal(read(text, completed()).usage, null)
 })
 
-t.test('a stream gives the same wherever it is cut', (t) => {
+t.test('a stream gives the same parts however it is split into reads', (t) => {
   const events = [
     ...[created, ...messageEvents(['é']), added(call('c1'), 1), fragment('{"a":"😀"}', 1)],
     completed([], { usage: USAGE }),
@@ -325,7 +325,7 @@ t.test('a stream gives the same wherever it is cut', (t) => {
   t.end()
 })
 
-t.test("every provider's stream and whole answer say the same", async (t) => {
+t.test('the stream and the whole answer of every provider give the same parts', async (t) => {
   const kindsOf = (parts: readonly WrittenPart[]): readonly string[] =>
     joinedParts(parts).map(({ kind }) => kind)
   for (const [provider, events] of Object.entries(RESPONSES_STREAMS)) {
@@ -365,7 +365,7 @@ t.test('refuses bodies that are not a whole answer', async (t) => {
   )
 })
 
-t.test('the usage alone is missing once a message or a call is done and no item is open', async (t) => {
+t.test('a stream only awaits its usage once a message or a call is done and no item is open', async (t) => {
   const stream = open()
   const awaits = (...events: readonly Members[]): boolean => {
     t.equal(stream.read(bytesOf(events)).failure, null)

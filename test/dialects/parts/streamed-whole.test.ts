@@ -40,7 +40,7 @@ for (const protocol of DIALECTS)
     )
   })
 
-t.test('the content of messages and responses comes back as it was written', async (t) => {
+t.test('the content of messages and responses reads back as it was written', async (t) => {
   for (const protocol of ['messages', 'responses'] as const)
     fc.assert(
       fc.property(WRITTEN_PARTS, fc.nat(), (made, cut) => {

@@ -75,7 +75,7 @@ const merged = (text: string, saved: Parameters<typeof textPresetOf>[1]): string
   return Buffer.from(mergedBody(CHAT_PRESET, keptChat(text).body, { preset, model: MODEL })).toString()
 }
 
-t.test('the result is the merge of the two, as JSON', async (t) => {
+t.test('the result is the JSON merge of the request and the preset', async (t) => {
   for (let seed = 0; seed < CASES; seed++) {
     const { text } = new ChatTexts(seed).body()
     const preset = presetOf(seed)
@@ -118,7 +118,7 @@ t.test('all other members keep their bytes and their order', async (t) => {
   }
 })
 
-t.test('members of tools keep their bytes before those of the preset', async (t) => {
+t.test('tools of the request keep their bytes, and come before the tools of the preset', async (t) => {
   const preset = { config: { tools: [named('f'), named('g')] }, systemPrompt: null, source: 'chat' } as const
   const chat = '"messages":[{"role":"user","content":"x"}]'
   const g = JSON.stringify(named('g'))
@@ -131,7 +131,7 @@ t.test('members of tools keep their bytes before those of the preset', async (t)
     t.ok(merged(`{${chat},"tools":${tools}}`, preset).includes(`"tools":${expected}`), tools)
 })
 
-t.test('two tools are the same one by type and name. B2.2', async (t) => {
+t.test('two tools are the same if their type and name are the same. B2.2', async (t) => {
   const searches = [{ type: 'mcp', name: 'a' }, { type: 'mcp', name: 'b' }, { type: 'web_search' }]
   const preset = { config: { tools: searches }, systemPrompt: null, source: 'chat' } as const
   const own = [searches[1], { type: 'web_search', filters: {} }, named('web_search')]

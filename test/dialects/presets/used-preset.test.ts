@@ -37,7 +37,7 @@ const NEEDS_NO_WORDS: Readonly<Record<string, readonly string[]>> = {
 const TOLD_ASOnce: Readonly<Record<string, string>> = { 'chat include_reasoning': 'reasoning.exclude' }
 
 for (const [from, to] of PAIRS)
-  t.test(`each field of ${from} has words in ${to}, or is named`, async (t) => {
+  t.test(`each field of ${from} is translated to ${to}, or reported as dropped`, async (t) => {
     for (const [name, value] of Object.entries(SAVED_FIELDS[from])) {
       const { fields, dropped } = used(from, to, { [name]: value }, { ...REQUEST, hasTools: true })
       const isStated = Object.keys(fields).length > 0
@@ -48,7 +48,7 @@ for (const [from, to] of PAIRS)
     }
   })
 
-t.test('the maximum of tokens of a chat has the name that the maker of its model takes', async (t) => {
+t.test('in chat, the maximum of tokens has the name that the vendor of the model accepts', async (t) => {
   for (const [from, config] of [
     ['messages', { max_tokens: 9 }],
     ['responses', { max_output_tokens: 9 }],
@@ -62,7 +62,7 @@ t.test('the maximum of tokens of a chat has the name that the maker of its model
   t.same(used('responses', 'chat', {}, request).fields, {}, 'the request has its own')
 })
 
-t.test('a saved chat as responses and as messages have it', async (t) => {
+t.test('translates a saved chat preset to responses and to messages', async (t) => {
   const saved = {
     ...{ max_completion_tokens: 5_000, temperature: 0.5, verbosity: 'low', reasoning_effort: 'high' },
     response_format: { type: 'json_schema', json_schema: { name: 'city', schema: {}, strict: true } },
@@ -90,7 +90,7 @@ t.test('a saved chat as responses and as messages have it', async (t) => {
   })
 })
 
-t.test('a saved message as chat and as responses have it', async (t) => {
+t.test('translates a saved messages preset to chat and to responses', async (t) => {
   const saved = {
     max_tokens: 5_000,
     stop_sequences: ['a', 'b'],
@@ -139,7 +139,7 @@ t.test("an effort becomes one that the model of the call knows, within the reque
   t.same(as(old, 100), { fields: { max_tokens: 100 }, dropped: ['reasoning'] })
 })
 
-t.test('how to choose among tools is kept where the request has some', async (t) => {
+t.test('settings for the choice of tools are kept if the request has tools', async (t) => {
   const choice = { tool_choice: 'required', parallel_tool_calls: false }
   const has = { ...REQUEST, hasTools: true }
   t.same(used('chat', 'responses', choice, has), { fields: choice, dropped: [] })
@@ -150,7 +150,7 @@ t.test('how to choose among tools is kept where the request has some', async (t)
   t.same(used('chat', 'responses', choice), { fields: {}, dropped: [] }, 'providers refuse it without tools')
 })
 
-t.test('members of Sluice are the same in every form, but those that calls refuse', async (t) => {
+t.test('members of Sluice are the same in every form, except members that calls refuse', async (t) => {
   const ours = { provider: { sort: 'price' }, models: ['a/b'], route: 'fallback' }
   const refused = { plugins: [{ id: 'web' }], transforms: ['x'] }
   t.same(used('chat', 'messages', { ...ours, ...refused }), {
@@ -172,14 +172,14 @@ t.test("fields with one name in both of OpenAI's forms stay, unless the answer w
   })
 })
 
-t.test('a value beyond the limits of the form is named by the name that it was saved under', async (t) => {
+t.test('a value beyond the limits of the form is reported under the name of its saved field', async (t) => {
   const stops = Array.from({ length: 17 }, (_, nth) => String(nth))
   t.same(used('messages', 'chat', { stop_sequences: stops }), { fields: {}, dropped: ['stop_sequences'] })
   const models = Array.from({ length: 9 }, (_, nth) => `a/${nth}`)
   t.same(used('responses', 'chat', { models }), { fields: {}, dropped: ['models'] })
 })
 
-t.test("names members that today's schema refuses or does not know, and never reads them", async (t) => {
+t.test('reports and does not read members that the current schema refuses or does not know', async (t) => {
   const broken = {
     ...{
       temperature: 'hot',
@@ -206,7 +206,7 @@ t.test("names members that today's schema refuses or does not know, and never re
   t.same(own, { fields: [], tools: [], systemPrompt: null, dropped: ['x__y', 'tools'] })
 })
 
-t.test('one tool that no call could have is left out alone', async (t) => {
+t.test('a single invalid tool is left out, and the others are kept', async (t) => {
   const one = { type: 'function', function: { name: 'f' } }
   const { fields, dropped } = used('chat', 'responses', { tools: [one, { type: 'function' }, one] })
   t.equal((fields['tools'] as readonly unknown[]).length, 2)

@@ -41,7 +41,7 @@ const WRITTEN = {
 }
 const NAMES = ['maxLength', 'maximum', 'minItems', 'minLength', 'minimum', 'multipleOf']
 
-t.test('limits of an enforced schema move into its descriptions and are named', (t) => {
+t.test('limits of an enforced schema are moved into its descriptions, and reported as dropped', (t) => {
   const format = { type: 'json_schema', json_schema: { name: 'x', schema: LIMITED } }
   const asked = translated(ofChat, { response_format: format })
   t.same(asked.body['output_config'], { format: { type: 'json_schema', schema: WRITTEN } })
@@ -59,7 +59,7 @@ t.test('limits of an enforced schema move into its descriptions and are named', 
   t.end()
 })
 
-t.test('alternatives of objects at the top of a schema of a tool are joined', (t) => {
+t.test('object alternatives at the top of a tool schema are merged into one object', (t) => {
   const branches = [
     { type: 'object', properties: { a: { type: 'string' }, b: { type: 'string' } }, required: ['a', 'b'] },
     { type: 'object', properties: { a: { type: 'number' } }, required: ['a'] },
@@ -83,7 +83,7 @@ t.test('alternatives of objects at the top of a schema of a tool are joined', (t
   t.end()
 })
 
-t.test('a choice of some tools leaves the others out, and has words in each form', (t) => {
+t.test('a choice of some tools leaves out the others, in each form', (t) => {
   const tools = [fn('f'), fn('g'), fn('h')]
   const chosen = (mode: string) => ({
     tools,
@@ -109,7 +109,7 @@ t.test('a choice of some tools leaves the others out, and has words in each form
   t.end()
 })
 
-t.test('the billing line of Claude Code goes to no provider of another form', (t) => {
+t.test('the billing line of Claude Code is not sent to providers of another form', (t) => {
   const line = 'x-anthropic-billing-header: cc_version=2; cch=ab12;'
   const system = (...texts: readonly string[]) =>
     translated(['messages', 'chat'], { system: texts.map((text) => ({ type: 'text', text })) })
@@ -122,7 +122,7 @@ t.test('the billing line of Claude Code goes to no provider of another form', (t
   t.end()
 })
 
-t.test('the type of a picture is that of its first bytes; others are refused with the path', (t) => {
+t.test('the type of a picture comes from its first bytes; unknown types are refused with their path', (t) => {
   const sent = (type: string, data: string) =>
     translated(ofChat, {
       messages: [user([{ type: 'image_url', image_url: { url: `data:${type};base64,${data}` } }])],
@@ -143,7 +143,7 @@ t.test('the type of a picture is that of its first bytes; others are refused wit
   t.end()
 })
 
-t.test('ids of calls that repeat are made unique, with their results in order', (t) => {
+t.test('repeated call ids are made unique, with their results in the same order', (t) => {
   const messages = [
     user('go'),
     { role: 'assistant', content: null, tool_calls: [call('c'), call('c')] },
@@ -164,7 +164,7 @@ t.test('ids of calls that repeat are made unique, with their results in order', 
   t.end()
 })
 
-t.test('white space at the end of the last text of the model goes', (t) => {
+t.test('trailing white space of the last text of the model is removed', (t) => {
   const messages = [user('go'), { role: 'assistant', content: 'a \n' }]
   const text = (more: readonly object[]) =>
     JSON.stringify(translated(ofChat, { messages: [...messages, ...more] }).body['messages'])
@@ -173,7 +173,7 @@ t.test('white space at the end of the last text of the model goes', (t) => {
   t.end()
 })
 
-t.test('the mark of an empty text moves to the part before it, or is reported as dropped', (t) => {
+t.test('the cache mark of an empty text moves to the part before it, or is reported as dropped', (t) => {
   const cache_control = { type: 'ephemeral' }
   const text = (stated: string, more: object = {}) => ({ type: 'text', text: stated, ...more })
   const silent = text('', { cache_control })

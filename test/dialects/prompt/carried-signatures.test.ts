@@ -15,7 +15,7 @@ const USES: readonly SignatureUse[] = ['reasoning', 'redacted', 'call']
 const { messages: CLAUDE, responses: OPENAI, gemini: GEMINI } = SIGNATURE_FORMATS
 const THINKING = { format: CLAUDE }
 
-t.test('a signature comes out of its member as it went in, whatever its bytes', async (t) => {
+t.test('a signature reads back from its member as it was written, whatever its bytes', async (t) => {
   fc.assert(
     fc.property(
       fc.constantFrom(CLAUDE, OPENAI, GEMINI, UNKNOWN_FORMAT),
@@ -54,7 +54,7 @@ t.test('a signature in its own place is its bytes; elsewhere it names its format
 })
 
 t.test(
-  'a provider gets its own bytes back, and a caller a carrier for data that looks like one',
+  'a provider gets its own bytes back, and a caller gets a carrier for data that look like a carrier',
   async (t) => {
     const signature = { format: CLAUDE, data: 'sl1.google-gemini-v1+call.G' }
     const carried = { signature, of: 'reasoning' } as const
@@ -65,19 +65,19 @@ t.test(
   },
 )
 
-t.test('a format that would break its carrier is unknown', async (t) => {
+t.test('a format name that would break its carrier is written as unknown', async (t) => {
   for (const format of ['a.b', '', 'a+call', 'x'.repeat(65), 'é']) {
     const text = carriedSignature({ signature: { format, data: 'd' }, of: 'reasoning' }, THINKING)
     t.equal(text, 'sl1.unknown.d')
   }
 })
 
-t.test('unsigned reasoning has no signature, and a mark of that in answers', async (t) => {
+t.test('unsigned reasoning has no signature in requests, and a mark instead of one in answers', async (t) => {
   for (const text of ['', UNSIGNED]) t.equal(signatureOf(text, THINKING), null)
   t.equal(isForeign({ type: 'thinking', thinking: 'a', signature: UNSIGNED }), true)
 })
 
-t.test('a text that only resembles a carrier is a signature of the member', async (t) => {
+t.test('a text that only resembles a carrier is read as a plain signature', async (t) => {
   for (const text of ['sl1', 'sl1.', 'sl1.x', 'sl2.x.y', 'sl1.x+tool.y', ' sl1.x.y'])
     t.same(signatureOf(text, THINKING), { signature: { format: CLAUDE, data: text }, of: 'reasoning' })
 })

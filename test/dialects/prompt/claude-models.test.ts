@@ -1,7 +1,7 @@
 import t from 'tap'
 import { claudeModel } from '../../../src/schemas/models/openai-maker.ts'
 
-t.test('the abilities of a model follow from its version, wherever the name has it', (t) => {
+t.test('the abilities of a model follow from its version, wherever its name contains the version', (t) => {
   const reported = (name: string): string => {
     const { hasAdaptive, hasBudget, hasSampling } = claudeModel(name)
     return [hasAdaptive && 'adaptive', hasBudget && 'budget', hasSampling && 'sampling']

@@ -8,7 +8,7 @@ function classOf(dialect: Dialect, field: string, protocol: TextProtocol, isStri
   return fieldRows(dialect, { protocol, isStrict }).find((row) => row.field === field)?.class
 }
 
-t.test('drops members of turns that a strict provider of the same form does not get', (t) => {
+t.test('drops members of turns that are not sent to a strict provider of the same form', (t) => {
   for (const name of ['images', 'model', 'reasoning_details', 'cache_control'])
     t.equal(classOf('chat', `messages[assistant].${name}`, 'chat', true), 'dropped', name)
   t.equal(classOf('chat', 'messages[assistant].images', 'chat', false), 'passed')
@@ -20,7 +20,7 @@ t.test('drops members of turns that a strict provider of the same form does not 
   t.end()
 })
 
-t.test('marks of the cache are dropped for strict providers of other forms, and carried for others', (t) => {
+t.test('cache marks are dropped for strict providers of other forms, and mapped for others', (t) => {
   t.equal(classOf('messages', 'messages.content[text].cache_control', 'chat', true), 'dropped')
   t.equal(classOf('messages', 'messages.content[text].cache_control', 'chat', false), 'mapped')
   t.equal(classOf('messages', 'tools[custom].cache_control', 'chat', true), 'dropped')
@@ -40,7 +40,7 @@ t.test('each field has one row', (t) => {
   t.end()
 })
 
-t.test('a carried member is dropped where a protocol has no word for it, and mapped elsewhere', (t) => {
+t.test('a carried member is dropped if a protocol has no equivalent, and mapped otherwise', (t) => {
   const rows = [
     ['chat', 'messages.content[image_url].image_url.detail', 'mapped', 'dropped', 'dropped'],
     ['chat', 'messages.content[file].file.filename', 'mapped', 'mapped', 'dropped'],
@@ -57,7 +57,7 @@ t.test('a carried member is dropped where a protocol has no word for it, and map
   t.end()
 })
 
-t.test('a tool that clients offer with each call says when it is dropped', (t) => {
+t.test('the row of a tool that clients offer with each call states when the tool is dropped', (t) => {
   const limitOf = (dialect: Dialect, field: string, protocol: TextProtocol) =>
     fieldRows(dialect, { protocol, isStrict: false }).find((row) => row.field === field)?.limit
   t.equal(limitOf('responses', 'tools[web_search]', 'chat'), 'dropped with `external_web_access`')
@@ -67,7 +67,7 @@ t.test('a tool that clients offer with each call says when it is dropped', (t) =
   t.end()
 })
 
-t.test('kinds of endpoints have the same rows in the same order', (t) => {
+t.test('all kinds of endpoints have the same rows in the same order', (t) => {
   for (const dialect of DIALECTS) {
     const [first, ...others] = TEXT_PROTOCOLS.flatMap((protocol) =>
       [false, true].map((isStrict) => fieldRows(dialect, { protocol, isStrict }).map(({ field }) => field)),

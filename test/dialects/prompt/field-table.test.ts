@@ -23,7 +23,7 @@ t.test('fields that the form carries are mapped in their own dialect, and are no
   t.end()
 })
 
-t.test('each member of a dialect has a class in each protocol', (t) => {
+t.test('each member of a dialect has a class for each protocol', (t) => {
   const classOf = (dialect: (typeof DIALECTS)[number], name: string) =>
     TEXT_PROTOCOLS.map((protocol) => fieldClass(dialect, name, { protocol, ...LAX }))
   t.same(classOf('chat', 'seed'), ['mapped', 'dropped', 'dropped', 'mapped'])
@@ -44,7 +44,7 @@ t.test('each member of a dialect has a class in each protocol', (t) => {
 /** A value of each kind that is not a default. */
 const VALUES = { number: 0.5, text: 'flex', object: { a: 1 } } as const
 
-t.test('writers treat tuning fields as the table says, strict endpoints included', (t) => {
+t.test('writers handle tuning fields as the table states, also for strict endpoints', (t) => {
   for (const dialect of DIALECTS)
     for (const { member, kind, names } of Object.values(TUNING)) {
       if (names[dialect]?.[0] !== member) continue
@@ -64,7 +64,7 @@ t.test('writers treat tuning fields as the table says, strict endpoints included
   t.end()
 })
 
-t.test('no default is named, whatever the protocol', (t) => {
+t.test('a default value is never reported as dropped, in any protocol', (t) => {
   for (const dialect of DIALECTS)
     for (const { member, names, defaults } of Object.values(TUNING)) {
       if (names[dialect]?.[0] !== member) continue
@@ -79,7 +79,7 @@ t.test('no default is named, whatever the protocol', (t) => {
   t.end()
 })
 
-t.test('other members are dropped and named, or refused with their path', (t) => {
+t.test('other members are reported as dropped, or refused with their path', (t) => {
   for (const dialect of DIALECTS)
     for (const [name, field] of Object.entries(OTHERS[dialect]))
       for (const protocol of TEXT_PROTOCOLS) {
@@ -98,7 +98,7 @@ t.test('other members are dropped and named, or refused with their path', (t) =>
   t.end()
 })
 
-t.test('defaults are the same in a translation and for a strict provider of the same form', (t) => {
+t.test('translations and strict providers of the same form have the same defaults', (t) => {
   const both = Object.values(TUNING).filter(({ member }) => Object.hasOwn(STRICT_CUT, member))
   t.ok(both.length > 0)
   for (const { member, defaults } of both)

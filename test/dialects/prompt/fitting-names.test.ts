@@ -30,7 +30,7 @@ const chat = (names: readonly string[], more: object = {}): object => ({
 })
 
 for (const protocol of TEXT_PROTOCOLS.filter((one) => one !== 'chat'))
-  t.test(`names that not all providers accept are replaced for ${protocol}, each by one name`, (t) => {
+  t.test(`names that not all providers accept are replaced for ${protocol}, each by one other name`, (t) => {
     const { json, origins } = written('chat', protocol, chat(NAMES))
     const sent = [...json.matchAll(/"name":"([^"]*)"/g)].map(([, name = '']) => name)
     for (const name of sent) t.match(name, /^[A-Za-z_][\w-]{0,63}$/)
@@ -43,13 +43,13 @@ for (const protocol of TEXT_PROTOCOLS.filter((one) => one !== 'chat'))
     t.end()
   })
 
-t.test('a tool has one name in each request that declares the same ones', (t) => {
+t.test('a tool gets the same name in every request that declares the same tools', (t) => {
   const first = written('chat', 'messages', chat(NAMES)).origins
   t.same(written('chat', 'messages', chat(NAMES, { temperature: 1 })).origins, first)
   t.end()
 })
 
-t.test('the tool that a choice names is the one that was declared', (t) => {
+t.test('a tool choice names the replaced name of the declared tool', (t) => {
   const tool_choice = { type: 'function', function: { name: 'fs.read' } }
   const { json, origins } = written('chat', 'messages', chat(['fs.read', 'fs_read'], { tool_choice }))
   const called = origins[0]?.called
@@ -57,14 +57,14 @@ t.test('the tool that a choice names is the one that was declared', (t) => {
   t.end()
 })
 
-t.test('names that all take stay, and stand for nothing else', (t) => {
+t.test('names that all providers accept are kept, and are not used to replace others', (t) => {
   const { json, origins } = written('chat', 'messages', chat(['plain', 'Fs-read_2']))
   t.same(origins, [])
   t.match(JSON.parse(json), { tools: [{ name: 'plain' }, { name: 'Fs-read_2' }] })
   t.end()
 })
 
-t.test('a name of the maximum length at Anthropic reaches OpenAI', (t) => {
+t.test('a name of the maximum length at Anthropic is replaced by one that OpenAI accepts', (t) => {
   const { json, origins } = written('messages', 'responses', {
     ...{ model: 'm', max_tokens: 5, messages: [{ role: 'user', content: 'a' }] },
     tools: [{ name: LONG, input_schema: { type: 'object' } }],

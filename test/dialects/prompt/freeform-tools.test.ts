@@ -66,7 +66,7 @@ for (const dialect of FREEFORM_DIALECTS)
     t.end()
   })
 
-t.test('each protocol gets the function in its own words', (t) => {
+t.test('each protocol gets that function in its own form', (t) => {
   const bodyOf = (protocol: 'chat' | 'messages' | 'gemini') =>
     translated(['responses', protocol], ASKED.responses).body
   t.match(bodyOf('chat')['tools'], [
@@ -94,7 +94,7 @@ const space = (name: string, tools: readonly object[], more: object = {}) => ({
 const namesOf = (tools: readonly object[]): readonly string[] =>
   read('responses', { tools }).tools.map(({ name }) => name)
 
-t.test('tools of namespaces are functions with names that no other tool has', (t) => {
+t.test('tools of namespaces become functions with unique names', (t) => {
   t.same(namesOf([f('get'), space('crm', [f('get'), { ...RESPONSES_TOOL, name: 'note' }])]), [
     'get',
     'crm__get',
@@ -110,7 +110,7 @@ t.test('tools of namespaces are functions with names that no other tool has', (t
   t.end()
 })
 
-t.test('a call in the conversation has the name of its tool, with or without the tool', (t) => {
+t.test('a call in the conversation gets the name of its tool, whether the tool is declared or not', (t) => {
   const call = { type: 'function_call', call_id: 'c', name: 'get', namespace: 'crm', arguments: '{}' }
   const tools = [f('crm__get'), space('crm', [f('get')])]
   for (const more of [{ tools }, {}]) {
@@ -122,13 +122,13 @@ t.test('a call in the conversation has the name of its tool, with or without the
   t.end()
 })
 
-t.test('a choice finds its tool within a namespace', (t) => {
+t.test('a tool choice finds its tool within a namespace', (t) => {
   const asked = { tools: [space('crm', [f('get')])], tool_choice: f('get') }
   t.same(read('responses', asked).toolChoice, { kind: 'tool', name: 'crm__get' })
   t.end()
 })
 
-t.test('the description of a namespace stands once, before that of its first tool', (t) => {
+t.test('the description of a namespace is written once, before the description of its first tool', (t) => {
   const tools = [space('crm', [f('get', { description: 'Gets.' }), f('put')], { description: 'Customers.' })]
   t.same(
     read('responses', { tools }).tools.map(({ description }) => description),

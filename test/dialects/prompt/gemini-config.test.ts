@@ -12,7 +12,7 @@ const tool = (name: string, more: Partial<PromptTool> = {}): PromptTool => ({
   ...more,
 })
 
-t.test('each tuning field has its member', async (t) => {
+t.test('each tuning field is written to its member', async (t) => {
   const tuning = {
     ...UNTUNED,
     ...{ temperature: 0, topP: 0.5, topK: 40, seed: -7, presencePenalty: 1, frequencyPenalty: -1 },
@@ -27,7 +27,7 @@ t.test('each tuning field has its member', async (t) => {
   t.equal(configOf({}), undefined)
 })
 
-t.test('a tier has the name that Google has for it, and goes in no body of its cloud', async (t) => {
+t.test('a tier has the name that Google uses, and is left out of bodies for Vertex', async (t) => {
   const tier = (serviceTier: string, terms: Partial<typeof TERMS & { isWithoutTier: true }> = {}) => {
     const { body, dropped } = written({ tuning: { ...UNTUNED, serviceTier } }, terms)
     return [body['service_tier'], dropped]
@@ -40,7 +40,7 @@ t.test('a tier has the name that Google has for it, and goes in no body of its c
   t.same(tier('default', { isWithoutTier: true }), [undefined, []])
 })
 
-t.test('names fields that Gemini lacks, unless they have the default', async (t) => {
+t.test('reports fields that Gemini lacks as dropped, unless they have the default', async (t) => {
   const lost = {
     ...{ minP: 0.1, topA: 0.2, repetitionPenalty: 1.1, logitBias: { 1: 2 }, verbosity: 'low' },
     ...{ serviceTier: 'scale', cacheKey: 'k', user: 'u', metadata: { a: 1 }, seed: 2 ** 31, topK: 1.5 },
@@ -59,7 +59,7 @@ t.test('names fields that Gemini lacks, unless they have the default', async (t)
   t.same(written({ tuning: { ...UNTUNED, ...usual }, isParallel: false }).dropped, [])
 })
 
-t.test('names once each option of parts and tools that Gemini lacks', async (t) => {
+t.test('reports each option of parts and tools that Gemini lacks once', async (t) => {
   const cache = { ttl: null }
   const media = { kind: 'base64', mimeType: 'application/pdf', data: 'JVBE' } as const
   const turn = userTurn(
@@ -85,7 +85,7 @@ t.test('more texts to stop at than Gemini takes are refused where the caller has
     t.match(written({ dialect, stops: [...stops, 'f'] }).refused, [{ path }])
 })
 
-t.test('tools are declared with all of their schemas', async (t) => {
+t.test('tools are declared with their complete schemas', async (t) => {
   const schema = { type: 'object', $defs: { a: {} }, additionalProperties: false }
   const { body } = written({ tools: [tool('f', { description: 'F', schema }), tool('g')] })
   t.same(body['tools'], [
@@ -94,7 +94,7 @@ t.test('tools are declared with all of their schemas', async (t) => {
   t.equal(body['toolConfig'], undefined)
 })
 
-t.test('each choice of tools has its mode', async (t) => {
+t.test('each tool choice is translated to a mode', async (t) => {
   const modes = [
     [{ kind: 'auto' }, { mode: 'AUTO' }],
     [{ kind: 'none' }, { mode: 'NONE' }],
@@ -111,7 +111,7 @@ t.test('each choice of tools has its mode', async (t) => {
   }
 })
 
-t.test('an answer in a form is JSON with its schema', async (t) => {
+t.test('a format of the answer becomes JSON with a schema', async (t) => {
   const json = { responseMimeType: 'application/json' }
   t.same(configOf({ format: { kind: 'json_object' } }), json)
   const schema = { type: 'object', properties: { a: { type: 'string' } } }
@@ -147,7 +147,7 @@ const THINKING: readonly (readonly [string, Partial<AskedReasoning>, object | un
   ['gemini-2.0-flash', { effort: 'none' }, undefined],
 ]
 
-t.test('thinking is asked of each family in its own words', async (t) => {
+t.test('thinking is requested from each model family in its own form', async (t) => {
   for (const [upstreamModel, reasoning, expected] of THINKING) {
     const config = configOf({ reasoning: asked(reasoning), tokensMax: 10_000 }, { upstreamModel }) as object
     const reported = 'thinkingConfig' in config ? config.thinkingConfig : undefined
@@ -155,7 +155,7 @@ t.test('thinking is asked of each family in its own words', async (t) => {
   }
 })
 
-t.test('reasoning that a model cannot do is named', async (t) => {
+t.test('reasoning that a model does not support is reported as dropped', async (t) => {
   const upstreamModel = 'gemini-2.0-flash'
   t.same(written({ reasoning: asked({ effort: 'high' }) }, { upstreamModel }).dropped, ['reasoning'])
   t.same(written({ reasoning: asked({ isOn: false }) }, { upstreamModel }).dropped, [])

@@ -36,22 +36,22 @@ t.test('system turns at the begin are the instruction, later ones are marked tex
   })
 })
 
-t.test('a prompt without any text has a turn', async (t) => {
+t.test('a prompt without any text gets a turn', async (t) => {
   for (const turns of [[], [userTurn('')]]) t.same(contentsOf(turns), [{ role: 'user', parts: [text('.')] }])
 })
 
-t.test('a prompt of system text alone is sent as the user', async (t) => {
+t.test('a prompt with only system text is sent as a user turn', async (t) => {
   t.same(written([systemTurn('Only')]).body, { contents: [{ role: 'user', parts: [text('Only')] }] })
 })
 
-t.test('turns of one role are merged, also around a turn without content', async (t) => {
+t.test('turns of the same role are merged, also around an empty turn', async (t) => {
   t.same(contentsOf([userTurn('a'), userTurn('b'), model('c'), userTurn(''), model('d')]), [
     { role: 'user', parts: [text('a'), text('b')] },
     { role: 'model', parts: [text('c'), text('d')] },
   ])
 })
 
-t.test("results stand in the order of their calls, before the user's text", async (t) => {
+t.test('results are in the order of their calls, before the text of the user', async (t) => {
   const calls = model(calledTool('1', 'f', { arguments: '{"x":{"y":[1]}}' }), calledTool('2', 'f'))
   const turns = [userTurn('Go'), calls, toolTurn('2', 'second'), userTurn('And?'), toolTurn('1', 'first')]
   t.same(contentsOf(turns), [
@@ -61,7 +61,7 @@ t.test("results stand in the order of their calls, before the user's text", asyn
   ])
 })
 
-t.test('ids that come again belong to the call of the last step', async (t) => {
+t.test('repeated ids belong to the call of the last step', async (t) => {
   const turns = [
     userTurn('Go'),
     ...[model(calledTool('1', 'f')), toolTurn('1', 'a')],
@@ -72,7 +72,7 @@ t.test('ids that come again belong to the call of the last step', async (t) => {
   t.same(contents[4]?.parts, [response('g', 'b')])
 })
 
-t.test('a failed result is an error, an empty one an empty text', async (t) => {
+t.test('a failed result becomes an error, and an empty one an empty text', async (t) => {
   const turns = [userTurn('Go'), model(calledTool('1', 'f'), calledTool('2', 'g'))]
   const failed = toolTurn('1', 'No such file', { isError: true })
   const contents = contentsOf([...turns, failed, toolTurn('2', '')]) as readonly { readonly parts: unknown }[]
@@ -80,7 +80,7 @@ t.test('a failed result is an error, an empty one an empty text', async (t) => {
   t.same(contents[2]?.parts, [error, response('g', '')])
 })
 
-t.test('a result that answers no call is marked text', async (t) => {
+t.test('a result without a call becomes marked text', async (t) => {
   t.same(contentsOf([userTurn('Go'), toolTurn('9', 'Stray')]), [
     { role: 'user', parts: [text('Go'), text('<tool_result>\nStray\n</tool_result>')] },
   ])
@@ -101,7 +101,7 @@ t.test('a picture in a result is nested for Gemini 3, and follows all responses 
   t.same(third[2]?.parts, [nested, response('g', 'Done')])
 })
 
-t.test('calls that nothing comes before get an opening', async (t) => {
+t.test('calls at the start of a conversation get an opening user turn', async (t) => {
   t.same(contentsOf([model(calledTool('1', 'f')), toolTurn('1', 'a')]), [
     { role: 'user', parts: [text('.')] },
     { role: 'model', parts: [called('f')] },
@@ -110,7 +110,7 @@ t.test('calls that nothing comes before get an opening', async (t) => {
   t.same(contentsOf([model('Hello')]), [{ role: 'model', parts: [text('Hello')] }])
 })
 
-t.test('arguments that are not an object stay readable', async (t) => {
+t.test('arguments that are not an object are kept in a readable form', async (t) => {
   const args = ['', ' ', '{', '[1]', '"a"', 'null', '{"__proto__":{"a":1}}']
   const calls = args.map((json, at) => calledTool(String(at), 'f', { arguments: json }))
   const contents = contentsOf([userTurn('Go'), model(...calls)])
@@ -124,7 +124,7 @@ t.test('arguments that are not an object stay readable', async (t) => {
   )
 })
 
-t.test('signatures of Google go back where they came from', async (t) => {
+t.test('signatures of Google are sent back in the parts that they came from', async (t) => {
   const [one, two, three] = ['S1', 'S2', 'S3'].map(geminiSignature)
   if (one === undefined || two === undefined || three === undefined) throw new Error('no signature')
   const bare = (signature: typeof one) => reasoned('', { signature, isRedacted: true })
@@ -146,7 +146,7 @@ t.test('signatures of Google go back where they came from', async (t) => {
   ])
 })
 
-t.test('a signature of another provider is left out and named', async (t) => {
+t.test('a signature of another provider is left out and reported as dropped', async (t) => {
   const signature = { format: 'anthropic-claude-v1', data: 'C' }
   const foreign = reasoned('Hm', { signature })
   const redacted = reasoned('', { signature, isRedacted: true })
@@ -160,7 +160,7 @@ t.test('a signature of another provider is left out and named', async (t) => {
   t.same(alone.body['contents'], [{ role: 'user', parts: [text('Go'), text('On')] }])
 })
 
-t.test('the first call of a step that Google did not sign is marked for Gemini 3 alone', async (t) => {
+t.test('the first call of a step that Google did not sign is marked, for Gemini 3 only', async (t) => {
   const turns = [userTurn('Go'), model(calledTool('1', 'f'), calledTool('2', 'g'))]
   const marked = { ...called('f'), thoughtSignature: SKIPPED }
   const partsOf = (upstreamModel: string) =>
@@ -171,7 +171,7 @@ t.test('the first call of a step that Google did not sign is marked for Gemini 3
     t.same(partsOf(name), [called('f'), called('g')], name)
 })
 
-t.test('media of the user by content and by address', async (t) => {
+t.test('writes media of the user given as content or as an address', async (t) => {
   const file = { kind: 'file', filename: null, cache: null } as const
   const turn = userTurn(
     IMAGE,
@@ -196,7 +196,7 @@ t.test('media of the user by content and by address', async (t) => {
   ])
 })
 
-t.test('the id of a file is refused with its path', async (t) => {
+t.test('a file id is refused with its path', async (t) => {
   const image = { ...IMAGE, media: { kind: 'file_id', id: 'file-1' } as const, path: '/messages/0/content/1' }
   const { refused } = written([userTurn('Look', image)])
   t.same(
@@ -205,7 +205,7 @@ t.test('the id of a file is refused with its path', async (t) => {
   )
 })
 
-t.test('a count has the prompt without the tuning fields', async (t) => {
+t.test('a token count is requested with the prompt, without the tuning fields', async (t) => {
   const prompt = { ...EMPTY_PROMPT, turns: [systemTurn('S'), userTurn('Hi')], tokensMax: 9 }
   t.same(writeGeminiCount(prompt, TERMS).body, {
     generateContentRequest: {

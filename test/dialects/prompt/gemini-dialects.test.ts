@@ -27,7 +27,7 @@ const sent = (body: object): Readonly<Record<string, unknown>> =>
   JSON.parse(JSON.stringify(body)) as Readonly<Record<string, unknown>>
 
 for (const dialect of DIALECTS)
-  t.test(`a prompt of ${dialect} is valid for Google, or refused`, (t) => {
+  t.test(`a prompt of ${dialect} is either valid for Google or refused`, (t) => {
     let written = 0
     fc.assert(
       fc.property(BODIES[dialect], MODELS, (body, upstreamModel) => {

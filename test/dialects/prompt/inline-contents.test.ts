@@ -50,7 +50,7 @@ const filled = (translation: Translation): string => {
   return text + body.toString('utf8', from)
 }
 
-t.test('a PDF, a picture and a text come in the member that each protocol has for them', async (t) => {
+t.test('a PDF, a picture and a text are inlined in the member that each protocol has for them', async (t) => {
   const pdf: Readonly<Record<TextProtocol, string>> = {
     chat: '{"type":"file","file":{"filename":"a.bin","file_data":"data:application/pdf;base64,<b0>"}}',
     responses: '{"type":"input_file","filename":"a.bin","file_data":"data:application/pdf;base64,<b0>"}',
@@ -82,7 +82,7 @@ t.test('a PDF, a picture and a text come in the member that each protocol has fo
   }
 })
 
-t.test("a sound of a chat is a part of its own, and the caller's name of a file wins", async (t) => {
+t.test('audio in a chat is a separate part, and the file name of the caller takes precedence', async (t) => {
   const sound = translatedTo(['chat', 'gemini'], turnOf('chat', [PARTS.chat]), named('audio/mpeg'))
   t.match(filled(sound), '{"inlineData":{"mimeType":"audio/mpeg","data":"<b0>"}}')
   const own = { type: 'file', file: { file_id: 'file_a', filename: 'own.pdf' } }
@@ -92,7 +92,7 @@ t.test("a sound of a chat is a part of its own, and the caller's name of a file 
   t.match(filled(titled), '"title":"own.pdf"')
 })
 
-t.test('an address that is the id of a file, and an id that is an address, are refused', async (t) => {
+t.test('refuses an address that equals a file id, and a file id that is an address', async (t) => {
   const url = 'https://a.example/b'
   const list = [
     { name: 'file_a', mimeType: 'text/csv', filename: null },
@@ -114,7 +114,7 @@ t.test('an address that is the id of a file, and an id that is an address, are r
   t.notOk(other.ok)
 })
 
-t.test('contents of results, and one that comes twice, have their places', async (t) => {
+t.test('finds the places of a file in a tool result, and of a file that occurs twice', async (t) => {
   const body = {
     model: 'm',
     max_tokens: 9,
@@ -130,30 +130,27 @@ t.test('contents of results, and one that comes twice, have their places', async
   }
 })
 
-t.test(
-  'a type that a protocol lacks, and an id that names nothing, are refused with their paths',
-  async (t) => {
-    const path = JSON.stringify(['/messages/0/content/0'])
-    const asked = turnOf('chat', [PARTS.chat])
-    t.equal(filled(translatedTo(['chat', 'messages'], asked, named(WORD))), path)
-    t.equal(filled(translatedTo(['chat', 'gemini'], asked, named(WORD))), path)
-    t.match(filled(translatedTo(['chat', 'responses'], asked, named(WORD))), '<b0>')
-    t.equal(filled(translatedTo(['chat', 'gemini'], asked, named('image/gif'))), path)
-    for (const protocol of ['responses', 'messages'] as const)
-      t.equal(filled(translatedTo(['chat', protocol], asked, named('audio/wav'))), path)
-    const other = turnOf('chat', [{ type: 'file', file: { file_id: 'file-of-a-provider' } }])
-    for (const protocol of ['responses', 'messages', 'gemini'] as const)
-      t.equal(filled(translatedTo(['chat', protocol], other, named('application/pdf'))), path)
-  },
-)
+t.test('a type that a protocol lacks, and an id without a file, are refused with their paths', async (t) => {
+  const path = JSON.stringify(['/messages/0/content/0'])
+  const asked = turnOf('chat', [PARTS.chat])
+  t.equal(filled(translatedTo(['chat', 'messages'], asked, named(WORD))), path)
+  t.equal(filled(translatedTo(['chat', 'gemini'], asked, named(WORD))), path)
+  t.match(filled(translatedTo(['chat', 'responses'], asked, named(WORD))), '<b0>')
+  t.equal(filled(translatedTo(['chat', 'gemini'], asked, named('image/gif'))), path)
+  for (const protocol of ['responses', 'messages'] as const)
+    t.equal(filled(translatedTo(['chat', protocol], asked, named('audio/wav'))), path)
+  const other = turnOf('chat', [{ type: 'file', file: { file_id: 'file-of-a-provider' } }])
+  for (const protocol of ['responses', 'messages', 'gemini'] as const)
+    t.equal(filled(translatedTo(['chat', protocol], other, named('application/pdf'))), path)
+})
 
-t.test('a text that a caller writes stands for no content', async (t) => {
+t.test('a text of the caller that looks like a mark is not replaced', async (t) => {
   const hostile = [{ type: 'text', text: 'b00 t00 \\u0030 {"mark":"b00"}' }, PARTS.chat]
   const written = translatedTo(['chat', 'responses'], turnOf('chat', hostile), named('application/pdf'))
   t.equal(written.ok && written.places?.length, 1)
 })
 
-t.test('places are found at both ends of a request, and next to each other', async (t) => {
+t.test('finds marks at both ends of a request, and next to each other', async (t) => {
   const standing = `${MARK}b07`
   const json = Buffer.from(`${standing}${MARK}t12ü${standing}`)
   const places = contentPlaces(json, { mark: MARK, list: [] })

@@ -17,7 +17,7 @@ function lost(dialect: Dialect, protocol: TextProtocol, more: object, isStrict =
 const PICTURE = 'https://x.example/a.png'
 const MORE = "with more fields than OpenAI's"
 
-t.test('a member has the path that it has in the body of its caller', (t) => {
+t.test('the path of a lost member is its path in the body of the caller', (t) => {
   const budget = { thinking: { type: 'enabled', budget_tokens: 2_000 } }
   t.same(lost('messages', 'responses', budget, true), [
     `/thinking/budget_tokens: messages or chat ${MORE} or gemini`,
@@ -32,7 +32,7 @@ t.test('a member has the path that it has in the body of its caller', (t) => {
   t.end()
 })
 
-t.test('a member within turns and tools has the path of its part, turn or list of tools', (t) => {
+t.test('the path of a member within turns and tools is the path of its part, turn or list of tools', (t) => {
   const part = { type: 'image_url', image_url: { url: PICTURE, detail: 'low' } }
   const messages = [
     { role: 'user', content: ['a', part].map((one) => (one === 'a' ? { type: 'text', text: one } : part)) },
@@ -46,7 +46,7 @@ t.test('a member within turns and tools has the path of its part, turn or list o
   t.end()
 })
 
-t.test('names the endpoints that take a member', (t) => {
+t.test('names the endpoints that accept a member', (t) => {
   t.same(lost('chat', 'messages', { reasoning: { summary: 'detailed' } }), [
     `/reasoning/summary: chat ${MORE} or responses`,
   ])

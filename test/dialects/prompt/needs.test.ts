@@ -54,7 +54,7 @@ t.test('a refusal names the accepted values', (t) => {
   t.end()
 })
 
-t.test('media that a protocol lacks have the path of their part, each kind once', (t) => {
+t.test('media that a protocol lacks are listed by the path of their part, each kind once', (t) => {
   const audio = { type: 'input_audio', input_audio: { data: 'A', format: 'wav' } }
   const video = { type: 'video_url', video_url: { url: 'https://x.example/a.mp4' } }
   const word = { type: 'file', file: { file_data: 'data:application/msword;base64,AA==' } }
@@ -78,7 +78,7 @@ t.test('media that a protocol lacks have the path of their part, each kind once'
   t.end()
 })
 
-t.test('writers refuse needs that their protocol lacks, and say how to change the call', (t) => {
+t.test('writers refuse the needs that their protocol lacks, and say how to change the call', (t) => {
   const { refused } = translated(['chat', 'responses'], { stop: 'x', n: 2 })
   t.same(refused, [
     {

@@ -12,7 +12,7 @@ const call = (id: string, json: unknown) => ({
   function: { name: 'f', arguments: json },
 })
 
-t.test('calls keep their arguments as they are written, and have an object where they have none', (t) => {
+t.test('calls keep their arguments as written, and empty arguments become an empty object', (t) => {
   const deep = '{"a":{"b":{"c":"ü\\u0000"}}}'
   const [turn] = chatTurns({
     role: 'assistant',
@@ -26,7 +26,7 @@ t.test('calls keep their arguments as they are written, and have an object where
   t.end()
 })
 
-t.test('nulls and empty texts say nothing', (t) => {
+t.test('ignores nulls and empty texts', (t) => {
   const turns = chatTurns(
     {
       role: 'assistant',
@@ -60,7 +60,7 @@ t.test('nulls and empty texts say nothing', (t) => {
   t.end()
 })
 
-t.test('pictures and files come by base64, by URL and by id, each with its path', (t) => {
+t.test('reads pictures and files as base64, by URL and by id, each with its path', (t) => {
   const [turn] = chatTurns({
     role: 'user',
     content: [
@@ -97,7 +97,7 @@ t.test('pictures and files come by base64, by URL and by id, each with its path'
   t.end()
 })
 
-t.test('places of a cache stand on parts, on messages and on tools', (t) => {
+t.test('reads cache marks on parts, on messages and on tools', (t) => {
   const cache_control = { type: 'ephemeral', ttl: '1h' }
   const prompt = read('chat', {
     messages: [
@@ -122,7 +122,7 @@ t.test('places of a cache stand on parts, on messages and on tools', (t) => {
   t.end()
 })
 
-t.test('finds members that the form does not carry at every depth', (t) => {
+t.test('finds members that the common form does not carry, at every depth', (t) => {
   const found = read('chat', {
     x_new: 1,
     n: 2,
@@ -156,7 +156,7 @@ t.test('finds members that the form does not carry at every depth', (t) => {
   t.end()
 })
 
-t.test('names of callers are fit for a header, and many are one', (t) => {
+t.test('unknown member names are made safe for a header, and names beyond the maximum become "*"', (t) => {
   t.same(namesOf({ 'a\r\nx: y': 1, 'ü,b': 1, ['z'.repeat(99)]: 1 }), ['a__x__y', '__b', 'z'.repeat(64)])
   const many = Object.fromEntries(Array.from({ length: 1_000 }, (_, nth) => [`x_${nth}`, nth]))
   const names = namesOf({ ...many, n: 2 })
@@ -166,7 +166,7 @@ t.test('names of callers are fit for a header, and many are one', (t) => {
   t.end()
 })
 
-t.test('values that change nothing, and members for Sluice, are not unknown ones', (t) => {
+t.test('values that change nothing, and members for Sluice, are not listed as unknown members', (t) => {
   const defaults = {
     ...{ n: 1, logprobs: false, top_logprobs: 0, modalities: ['text'], store: false, functions: [] },
     ...{ models: ['x'], provider: {}, preset: 'p', transforms: ['t'], usage: { include: true }, trace: {} },
@@ -178,7 +178,7 @@ t.test('values that change nothing, and members for Sluice, are not unknown ones
   t.end()
 })
 
-t.test('a tuning member of another type is not carried', (t) => {
+t.test('a tuning member of another type is listed as unknown instead of carried', (t) => {
   const prompt = read('chat', {
     user: 'u',
     prompt_cache_key: 5,
@@ -191,7 +191,7 @@ t.test('a tuning member of another type is not carried', (t) => {
   t.end()
 })
 
-t.test('a tool marks the place of a cache by either name', (t) => {
+t.test('a tool can have a cache mark under either name', (t) => {
   const cacheOf = (more: object) => {
     const [tool] = read('chat', { tools: [{ type: 'function', function: { name: 'f' }, ...more }] }).tools
     return tool?.cache

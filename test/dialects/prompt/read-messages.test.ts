@@ -6,7 +6,7 @@ const found = (more: Readonly<Record<string, unknown>>): readonly string[] =>
   read('messages', more).others.map(({ name, path }) => `${name} ${path}`)
 const user = (...content: readonly unknown[]) => ({ role: 'user', content })
 
-t.test('results of tools are turns of their own, in order, and neighbours of one side are one', (t) => {
+t.test('tool results are separate turns, in order, and adjacent turns of the same role are merged', (t) => {
   const image = { type: 'image', source: { type: 'url', url: 'https://x.example/a.png' } }
   const turns = messageTurns(
     user({ type: 'text', text: 'a' }),
@@ -51,7 +51,7 @@ t.test('results of tools are turns of their own, in order, and neighbours of one
   t.end()
 })
 
-t.test('signatures are the own ones, or of the format that their carrier names', (t) => {
+t.test('signatures have the format of Claude, or the format that their carrier names', (t) => {
   const [, turn] = messageTurns(user({ type: 'text', text: 'q' }), {
     role: 'assistant',
     content: [
@@ -77,7 +77,7 @@ t.test('signatures are the own ones, or of the format that their carrier names',
   t.end()
 })
 
-t.test('documents are files, and those of blocks are their parts', (t) => {
+t.test('documents become files, and documents with content blocks become the parts in them', (t) => {
   const [turn] = messageTurns(
     user(
       { type: 'document', title: 'T', source: { type: 'text', media_type: 'text/plain', data: 'ü' } },
@@ -103,7 +103,7 @@ t.test('documents are files, and those of blocks are their parts', (t) => {
   t.end()
 })
 
-t.test('the words for reasoning, tools and formats', (t) => {
+t.test('reads the members for reasoning, tools and formats', (t) => {
   const prompt = read('messages', {
     ...{ thinking: { type: 'enabled', budget_tokens: 2_000, display: 'omitted' }, stop_sequences: ['x'] },
     ...{ output_config: { effort: 'high', format: { type: 'json_schema', schema: { a: 1 } } } },
@@ -131,7 +131,7 @@ t.test('the words for reasoning, tools and formats', (t) => {
   t.end()
 })
 
-t.test('finds members that the form does not carry at every depth', (t) => {
+t.test('finds members that the common form does not carry, at every depth', (t) => {
   const more = {
     ...{ container: 'c', mcp_servers: [{}], context_management: { edits: [{}] }, speed: 'fast', x_new: 1 },
     ...{ inference_geo: 'us', metadata: { user_id: 'u', x_meta: 1 }, output_config: { x_output: 1 } },
@@ -168,7 +168,7 @@ t.test('finds members that the form does not carry at every depth', (t) => {
   t.end()
 })
 
-t.test('a member with its default is not an unknown one', (t) => {
+t.test('a member with its default is not listed as unknown', (t) => {
   const tool = {
     name: 'f',
     input_schema: {},

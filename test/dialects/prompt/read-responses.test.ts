@@ -5,7 +5,7 @@ import { statedText } from '../../support/inference/prompts.ts'
 const found = (more: Readonly<Record<string, unknown>>): readonly string[] =>
   read('responses', more).others.map(({ name, path }) => `${name} ${path}`)
 
-t.test('items of the model that follow each other are one turn', (t) => {
+t.test('consecutive items of the model are one turn', (t) => {
   const turns = itemTurns(
     { role: 'user', content: 'a' },
     {
@@ -60,7 +60,7 @@ t.test('items of the model that follow each other are one turn', (t) => {
   t.end()
 })
 
-t.test('instructions come before the input, which may be a text or nothing', (t) => {
+t.test('instructions come before the input, which may be a text or missing', (t) => {
   const turnsOf = (more: object) => read('responses', { input: null, ...more }).turns
   const system = { role: 'system', parts: [statedText('S')] }
   t.same(turnsOf({ instructions: 'S', input: 'a' }), [system, { role: 'user', parts: [statedText('a')] }])
@@ -69,7 +69,7 @@ t.test('instructions come before the input, which may be a text or nothing', (t)
   t.end()
 })
 
-t.test('reasoning by name alone goes without, and other names are refused', (t) => {
+t.test('a reference to reasoning is left out, and other references are refused', (t) => {
   const input = [
     { type: 'item_reference', id: 'rs_1' },
     { type: 'item_reference', id: 'msg_1' },
@@ -95,7 +95,7 @@ t.test('reasoning of open models has a text, and a format may stand next to the 
   t.end()
 })
 
-t.test('finds members that the form does not carry at every depth', (t) => {
+t.test('finds members that the common form does not carry, at every depth', (t) => {
   const more = {
     ...{ background: true, previous_response_id: 'r', store: true, truncation: 'auto', x_new: 1 },
     ...{ text: { x_text: 1, format: { type: 'x_format' } }, reasoning: { context: 'all_turns' } },
@@ -131,7 +131,7 @@ t.test('finds members that the form does not carry at every depth', (t) => {
   t.end()
 })
 
-t.test('members that clients send by default are not unknown ones', (t) => {
+t.test('members that clients send by default are not listed as unknown', (t) => {
   const defaults = {
     ...{ store: false, service_tier: 'auto', stream: false, truncation: 'disabled', background: false },
     ...{
@@ -147,7 +147,7 @@ t.test('members that clients send by default are not unknown ones', (t) => {
   t.end()
 })
 
-t.test('leaves out tools that only Codex runs, with the searches so far', (t) => {
+t.test('leaves out tools that only Codex runs, with the earlier searches', (t) => {
   const tools = [
     { type: 'tool_search', execution: 'client', description: 'Finds', parameters: {} },
     { type: 'tool_search' },
@@ -163,7 +163,7 @@ t.test('leaves out tools that only Codex runs, with the searches so far', (t) =>
   t.end()
 })
 
-t.test('tools that the conversation brings are declared with those of the request', (t) => {
+t.test('tools that the conversation adds are declared with the tools of the request', (t) => {
   const tool = (name: string) => ({ type: 'function', name, parameters: {} })
   const { tools, others } = read('responses', {
     tools: [tool('a')],
@@ -184,7 +184,7 @@ t.test('tools that the conversation brings are declared with those of the reques
   t.end()
 })
 
-t.test('a tool that comes twice is declared once, as it came last', (t) => {
+t.test('a tool that is declared twice is declared once, in its last form', (t) => {
   const tool = (name: string, description: string) => ({
     type: 'function',
     name,
@@ -211,7 +211,7 @@ t.test('a tool that comes twice is declared once, as it came last', (t) => {
   t.end()
 })
 
-t.test('sounds and films of a user are carried, and those in results of tools are others', (t) => {
+t.test('audio and videos of a user are carried, and those in tool results are not', (t) => {
   const sound = { type: 'input_audio', input_audio: { data: 'AAAA', format: 'mp3' } }
   const film = { type: 'input_video', video_url: 'https://x.example/a.mp4' }
   const [user] = itemTurns({ role: 'user', content: [sound, film] })

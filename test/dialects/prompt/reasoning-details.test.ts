@@ -41,7 +41,7 @@ t.test('a text is signed, data follows its summary, and data alone is hidden rea
   t.end()
 })
 
-t.test('the signature of a call is known by the id of the call', (t) => {
+t.test('the signature of a call is found by the id of the call', (t) => {
   const parts = partsOf({
     reasoning: 'why',
     reasoning_details: [{ type: 'reasoning.encrypted', data: 'S', format: GEMINI, id: 'c1' }],
@@ -58,7 +58,7 @@ t.test('the signature of a call is known by the id of the call', (t) => {
   t.end()
 })
 
-t.test('signatures of each provider are written where that provider puts them', (t) => {
+t.test('signatures of each provider are written in the member that this provider uses', (t) => {
   const signed = (format: string, more: object = {}): AssistantPart => ({
     ...{ ...part, kind: 'reasoning', text: 'a', signature: { format, data: 'S' } },
     ...more,
@@ -81,7 +81,7 @@ t.test('signatures of each provider are written where that provider puts them', 
   t.end()
 })
 
-t.test('the signature of a call has the id that its call has in the message', (t) => {
+t.test('the signature of a call has the same id as the call in the message', (t) => {
   const calls: readonly AssistantPart[] = [
     {
       kind: 'call',
@@ -99,7 +99,7 @@ t.test('the signature of a call has the id that its call has in the message', (t
   t.end()
 })
 
-t.test('fragments of one entry are one, as their index says', (t) => {
+t.test('fragments with the same index are joined into one entry', (t) => {
   const text = (more: object): object => ({ type: 'reasoning.text', index: 0, ...more })
   const fragments = [
     text({ text: 'a' }),
@@ -128,20 +128,20 @@ t.test('fragments of one entry are one, as their index says', (t) => {
   t.end()
 })
 
-t.test('details of other types are named', (t) => {
+t.test('details of other types are listed as dropped', (t) => {
   const reasoning_details = [{ type: 'reasoning.server_tool_call', tool_name: 'x' }]
   const { others } = read('chat', { messages: [{ role: 'assistant', reasoning_details }] })
   t.same(others, [{ name: 'reasoning_details', path: '/messages/0/reasoning_details' }])
   t.end()
 })
 
-t.test('text without details, and the older name of it, are reasoning', (t) => {
+t.test('a text without details is reasoning, also under its older name', (t) => {
   t.same(partsOf({ reasoning: 'a', reasoning_content: 'b' }), [{ ...part, text: 'a' }])
   t.same(partsOf({ reasoning_content: 'b' }), [{ ...part, text: 'b' }])
   t.end()
 })
 
-t.test('written details read as the same parts, also where encrypted data follows a text', (t) => {
+t.test('written details read back as the same parts, also when encrypted data follow a text', (t) => {
   const written: readonly AssistantPart[] = [
     { ...part, kind: 'reasoning', text: 'a', isSummary: true },
     { ...part, kind: 'reasoning', text: '', signature: { format: OPENAI, data: 'S' } },

@@ -28,7 +28,7 @@ const SCHEMAS: Readonly<Record<Dialect, TSchema>> = {
 const numRuns = 80
 
 for (const dialect of DIALECTS)
-  t.test(`a prompt of ${dialect} that is written as ${dialect} reads as the same prompt`, (t) => {
+  t.test(`a prompt of ${dialect} that is written as ${dialect} reads back as the same prompt`, (t) => {
     fc.assert(
       fc.property(BODIES[dialect], (body) => {
         assert.ok(Value.Check(SCHEMAS[dialect], body), 'the body has passed the schema')

@@ -15,13 +15,13 @@ function signaturesOf(...parts: readonly ReadPart[]): readonly unknown[] {
   )
 }
 
-t.test('a signature after a call belongs to it, even after another part', async (t) => {
+t.test('a signature after a call belongs to that call, even after another part', async (t) => {
   t.same(signaturesOf(call('a'), signed('A'), call('b'), statedText('x'), signed('B')), [
     ...[['call', 'A'], ['call', 'B'], 'x'],
   ])
 })
 
-t.test('one that no call comes before is that of the next call, in their order', async (t) => {
+t.test('signatures before any call belong to the next calls, in their order', async (t) => {
   t.same(signaturesOf(signed('A'), statedText('x'), call('a'), call('b')), [
     ...['x', ['call', 'A'], ['call', undefined]],
   ])
@@ -34,6 +34,6 @@ t.test('one that no call comes before is that of the next call, in their order',
   ])
 })
 
-t.test('one without any call stands for itself', async (t) => {
+t.test('a signature without any call becomes a separate part', async (t) => {
   t.same(signaturesOf(statedText('x'), signed('A')), [['reasoning', 'A'], 'x'])
 })

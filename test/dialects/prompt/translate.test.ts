@@ -9,7 +9,7 @@ import { JSON_VALUES_MAX } from '../../../src/schemas/limits/limits.ts'
 
 const bytesOf = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value))
 
-t.test('bytes of one form become bytes of another, with unchanged texts', (t) => {
+t.test('bytes of one form become bytes of another form, with unchanged texts', (t) => {
   const content = 'ü\u2028"\\\u0000😀</script>'
   // The body is part of a larger buffer, as those of uploads are.
   const json = bytesOf({ model: 'm', messages: [{ role: 'user', content }], seed: 1 })
@@ -24,7 +24,7 @@ t.test('bytes of one form become bytes of another, with unchanged texts', (t) =>
   t.end()
 })
 
-t.test('reports members that the endpoint cannot answer by their paths', (t) => {
+t.test('reports members that the endpoint does not support by their paths', (t) => {
   const body = bytesOf({ model: 'm', messages: [{ role: 'user', content: 'a' }], stop: 'x' })
   t.match(translateRequest({ dialect: 'chat', protocol: 'responses', body, terms: LAX }), {
     ok: false,
@@ -33,7 +33,7 @@ t.test('reports members that the endpoint cannot answer by their paths', (t) => 
   t.end()
 })
 
-t.test('names of members of the language are names of a caller', (t) => {
+t.test('`__proto__` in a body is treated as an ordinary member name', (t) => {
   const schema = '{"type":"object","properties":{"__proto__":{"type":"string"}}}'
   const tool = `{"type":"function","function":{"name":"f","parameters":${schema}}}`
   const json = `{"model":"m","messages":[{"role":"user","content":"a"}],"tools":[${tool}],"__proto__":{"n":2}}`
@@ -45,7 +45,7 @@ t.test('names of members of the language are names of a caller', (t) => {
   t.end()
 })
 
-t.test('arguments with more levels than a body may have stay text', (t) => {
+t.test('arguments nested more deeply than a body may be are kept as text', (t) => {
   const nested = (levels: number): string => `${'{"a":'.repeat(levels - 1)}{}${'}'.repeat(levels - 1)}`
   const inputOf = (json: string): unknown => {
     const tool_calls = [{ id: 'x', type: 'function', function: { name: 'f', arguments: json } }]
@@ -65,7 +65,7 @@ t.test('arguments with more levels than a body may have stay text', (t) => {
   t.end()
 })
 
-t.test('long integers in arguments of tools keep their digits, in every pair', (t) => {
+t.test('long integers in tool arguments keep their digits, for every pair of dialect and protocol', (t) => {
   const digits = '9007199254740993'
   const json = `{"id":${digits}}`
   const quoted = JSON.stringify(json)
@@ -106,7 +106,7 @@ t.test('long integers in arguments of tools keep their digits, in every pair', (
   t.end()
 })
 
-t.test('a body of more values than a thread can parse is refused for each endpoint of another form', (t) => {
+t.test('a body with more values than a thread can parse is refused for endpoints of other forms', (t) => {
   const enum_ = Array.from({ length: JSON_VALUES_MAX }, () => 1)
   const tools = [{ type: 'function', function: { name: 'f', parameters: { enum: enum_ } } }]
   const body = bytesOf({ model: 'm', messages: [{ role: 'user', content: 'a' }], tools })

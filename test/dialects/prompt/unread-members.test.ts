@@ -67,7 +67,7 @@ const REFUSED: readonly (readonly [Dialect, path: string, Members])[] = [
 ]
 
 for (const [dialect, path, more] of REFUSED)
-  t.test(`${dialect} is refused for ${path} of another type than it has`, async (t) => {
+  t.test(`${dialect} is refused when ${path} has a wrong type`, async (t) => {
     for (const protocol of othersOf(dialect)) {
       const reported = translated(dialect, protocol, more)
       t.match(reported, { ok: false, issues: [{ path }] }, protocol)
@@ -112,7 +112,7 @@ const DROPPED: readonly (readonly [Dialect, name: string, Members])[] = [
 
 for (const [dialect, name, more] of DROPPED)
   t.test(
-    `${dialect} names ${name} where it has another type, or another member goes before it`,
+    `${dialect} reports ${name} as dropped when it has a wrong type or another member takes precedence`,
     async (t) => {
       for (const protocol of othersOf(dialect)) {
         const reported = translated(dialect, protocol, more)
@@ -121,7 +121,7 @@ for (const [dialect, name, more] of DROPPED)
     },
   )
 
-t.test('a schema of json_object is the schema of the answer', async (t) => {
+t.test('the schema of a json_object format is the schema of the answer', async (t) => {
   const schema = { type: 'object', properties: { a: { type: 'string' } }, additionalProperties: false }
   const format = { type: 'json_object', schema }
   for (const [dialect, more] of [
@@ -138,7 +138,7 @@ t.test('a schema of json_object is the schema of the answer', async (t) => {
     }
 })
 
-t.test('values that say nothing are not named', async (t) => {
+t.test('empty values are not reported as dropped', async (t) => {
   const silent = {
     reasoning: null,
     reasoning_content: '',

@@ -8,7 +8,7 @@ const result = (id: string, more: object) => ({ type: 'tool_result', tool_use_id
 const messagesOf = (...messages: readonly unknown[]) =>
   translated(ofMessages, { messages }).body['messages'] as readonly Readonly<Record<string, unknown>>[]
 
-t.test('the system comes first, its blocks as one text, and stays in place later', (t) => {
+t.test('system blocks come first, as one text, and later system turns stay in place', (t) => {
   const { body, dropped } = translated(ofMessages, {
     system: [
       { type: 'text', text: 'a' },
@@ -73,7 +73,7 @@ t.test('each tool result is a message, with an error in words, and pictures afte
   t.end()
 })
 
-t.test('calls alone have no content, and silence has an empty one', (t) => {
+t.test('a message with only calls has null content, and an empty turn has empty content', (t) => {
   const turns = messagesOf({ role: 'user', content: 'a' }, { role: 'assistant', content: [use('x')] })
   t.equal(turns[1]?.['content'], null)
   const { body } = translated(['responses', 'chat'], { input: [{ role: 'user', content: '' }] })
@@ -81,7 +81,7 @@ t.test('calls alone have no content, and silence has an empty one', (t) => {
   t.end()
 })
 
-t.test('documents that are texts go as texts, and PDFs as files', (t) => {
+t.test('text documents are sent as texts, and PDFs as files', (t) => {
   const source = { type: 'text', media_type: 'text/plain', data: 'ü\u0000' }
   const pdf = { type: 'base64', media_type: 'application/pdf', data: 'JVBE' }
   const [turn] = messagesOf({
@@ -98,7 +98,7 @@ t.test('documents that are texts go as texts, and PDFs as files', (t) => {
   t.end()
 })
 
-t.test('places of a cache go where they are taken, and are named elsewhere', (t) => {
+t.test('cache marks are sent to endpoints that accept them, and reported as dropped for others', (t) => {
   const cache_control = { type: 'ephemeral', ttl: '1h' }
   const more = {
     system: [{ type: 'text', text: 'a', cache_control }],
@@ -116,7 +116,7 @@ t.test('places of a cache go where they are taken, and are named elsewhere', (t)
   t.end()
 })
 
-t.test('a mark of the cache that a message has no place for is named', (t) => {
+t.test('a cache mark is reported as dropped if the message has no member for it', (t) => {
   const cache_control = { type: 'ephemeral' }
   const marked = (...content: readonly object[]): readonly string[] =>
     translated(ofMessages, {
@@ -132,7 +132,7 @@ t.test('a mark of the cache that a message has no place for is named', (t) => {
   t.end()
 })
 
-t.test('reasoning is asked for in the words of the endpoint', (t) => {
+t.test('reasoning is requested in the form of the endpoint', (t) => {
   const asked = (
     more: object,
     terms: object = {},
@@ -174,7 +174,7 @@ t.test('reasoning is asked for in the words of the endpoint', (t) => {
 })
 
 t.test(
-  'reasoning is given back with signatures of every format, which it names; strict providers get none',
+  'reasoning is sent back with signatures of every format, with its name; strict providers get none',
   (t) => {
     const carrier = { type: 'thinking', thinking: '', signature: 'sl1.google-gemini-v1+call.G' }
     const messages = [
@@ -202,7 +202,7 @@ t.test(
   },
 )
 
-t.test('the maker of chat has names of its own', (t) => {
+t.test('OpenAI itself gets its own names of members', (t) => {
   const more = {
     max_tokens: 9,
     stream: true,
@@ -222,7 +222,7 @@ t.test('the maker of chat has names of its own', (t) => {
   t.end()
 })
 
-t.test('ids of calls fit the endpoint, and a call and its result have the same', (t) => {
+t.test('call ids fit the endpoint, and a call and its result have the same id', (t) => {
   const input = [
     { type: 'function_call', call_id: 'x'.repeat(64), name: 'f', arguments: '' },
     { type: 'function_call_output', call_id: 'x'.repeat(64), output: 'r' },
@@ -254,7 +254,7 @@ t.test('ignores a tool choice without tools', (t) => {
   t.end()
 })
 
-t.test('a turn of reasoning alone is left out for strict endpoints, and named', (t) => {
+t.test('a turn with only reasoning is left out for strict endpoints, and reported as dropped', (t) => {
   const input = [
     { role: 'user', content: 'a' },
     { type: 'reasoning', id: 'rs_1', summary: [{ type: 'summary_text', text: 'hm' }] },
@@ -297,7 +297,7 @@ t.test('results directly follow their calls, whatever the caller put between the
   t.end()
 })
 
-t.test('a conversation of nothing but reasoning has a turn at providers that take none', (t) => {
+t.test('a conversation with only reasoning gets a turn for providers that accept no reasoning', (t) => {
   const messages = [
     { role: 'assistant', content: '', reasoning_details: [{ type: 'reasoning.text', text: 'hm' }] },
   ]

@@ -12,7 +12,7 @@ const say = (text: string) => ({ type: 'text', text })
 const turnsOf = (...messages: readonly unknown[]): unknown =>
   translated(ofChat, { messages }).body['messages']
 
-t.test('turns of one side are one message, results of tools first', (t) => {
+t.test('adjacent turns of the same role are one message, with tool results first', (t) => {
   t.same(
     turnsOf(
       user('go'),
@@ -44,7 +44,7 @@ t.test('turns of one side are one message, results of tools first', (t) => {
   t.end()
 })
 
-t.test('the system stands before all turns, and alone it is the user', (t) => {
+t.test('system text comes before all turns, and becomes the user turn if there is no other', (t) => {
   const system = { role: 'system', content: 'S' }
   t.match(translated(ofChat, { messages: [system, system, user('a')] }).body, {
     system: [say('S'), say('S')],
@@ -55,13 +55,13 @@ t.test('the system stands before all turns, and alone it is the user', (t) => {
   t.end()
 })
 
-t.test('a conversation that the model begins gets an opening', (t) => {
+t.test('a conversation that begins with the model gets an opening user turn', (t) => {
   const greeting = { role: 'assistant', content: 'Welcome' }
   t.same(turnsOf(greeting, user('')), [user([say('.')]), { role: 'assistant', content: [say('Welcome')] }])
   t.end()
 })
 
-t.test('pictures and documents have their sources, and places of a cache theirs', (t) => {
+t.test('pictures and documents are written as sources, with their cache marks', (t) => {
   const cache_control = { type: 'ephemeral' }
   const [turn] = turnsOf(
     user([
@@ -125,7 +125,7 @@ t.test("a budget stays below the answer's maximum, and is left out where there i
   t.end()
 })
 
-t.test('drops fields that Anthropic refuses with reasoning, or the reasoning itself', (t) => {
+t.test('drops fields that Anthropic refuses together with reasoning, or drops the reasoning itself', (t) => {
   const reasoning = { effort: 'high' }
   const sampled = { reasoning, temperature: 0.2, top_k: 5, top_p: 0.5 }
   const { body, dropped } = translated(ofChat, { ...sampled, max_tokens: 5_000 }, OLD)
@@ -147,7 +147,7 @@ t.test('drops fields that Anthropic refuses with reasoning, or the reasoning its
   t.end()
 })
 
-t.test('own signatures are given back, and foreign ones are left out with their reasoning', (t) => {
+t.test('own signatures are sent back, and foreign signatures are left out with their reasoning', (t) => {
   const reasoning_details = [
     { type: 'reasoning.text', text: 'a', signature: 'S', format: 'anthropic-claude-v1' },
     { type: 'reasoning.encrypted', data: 'R', format: 'anthropic-claude-v1' },
@@ -179,7 +179,7 @@ t.test('own signatures are given back, and foreign ones are left out with their 
   t.end()
 })
 
-t.test('numbers that Anthropic refuses are named, and those that change nothing are not', (t) => {
+t.test('numbers that Anthropic refuses are reported as dropped, unless they change nothing', (t) => {
   const { body, dropped } = translated(ofChat, { temperature: 1.5, top_p: 1, top_k: 0, seed: 1, min_p: 0 })
   t.match(body, { temperature: 1, top_p: undefined, top_k: undefined })
   t.same(dropped, ['seed', 'temperature'])
@@ -190,7 +190,7 @@ t.test('numbers that Anthropic refuses are named, and those that change nothing 
   t.end()
 })
 
-t.test('tools, their choice and their number in one answer', (t) => {
+t.test('writes tools, the tool choice and the number of calls in one answer', (t) => {
   const tools = [
     { type: 'function', function: { name: 'f', parameters: { properties: {} }, strict: true } },
     { type: 'function', function: { name: 'g', description: 'G', strict: false } },
@@ -215,7 +215,7 @@ t.test('tools, their choice and their number in one answer', (t) => {
   t.end()
 })
 
-t.test('calls of tools that are no longer declared have one, which is not called', (t) => {
+t.test('a call of a tool that is no longer declared gets a declaration, with tool choice `none`', (t) => {
   const messages = [user('a'), { role: 'assistant', tool_calls: [call('x'), call('y')] }]
   t.match(translated(ofChat, { messages }).body, {
     tools: [{ name: 'f', input_schema: { type: 'object' } }],
@@ -224,7 +224,7 @@ t.test('calls of tools that are no longer declared have one, which is not called
   t.end()
 })
 
-t.test('a maximum is always sent: of the caller, of the endpoint, or the usual one', (t) => {
+t.test('a maximum is always sent: from the caller, else from the endpoint, else the default', (t) => {
   t.equal(
     translated(ofChat, { max_tokens: 3, max_completion_tokens: 5 }, { tokensMax: 7 }).body['max_tokens'],
     5,
@@ -234,7 +234,7 @@ t.test('a maximum is always sent: of the caller, of the endpoint, or the usual o
   t.end()
 })
 
-t.test('a schema is the format of the answer', (t) => {
+t.test('a schema becomes the format of the answer', (t) => {
   const schema = { type: 'object', additionalProperties: false }
   const format = { type: 'json_schema', name: 'n', schema, description: 'd', strict: true }
   const { body, dropped } = translated(ofResponses, { text: { format, verbosity: 'low' } })
@@ -243,7 +243,7 @@ t.test('a schema is the format of the answer', (t) => {
   t.end()
 })
 
-t.test('tiers and names of end users have words of their own', (t) => {
+t.test('tiers and names of end users are translated', (t) => {
   const tier = (service_tier: string) => {
     const { body, dropped } = translated(ofChat, { service_tier })
     return [body['service_tier'], dropped]
@@ -256,7 +256,7 @@ t.test('tiers and names of end users have words of their own', (t) => {
   t.end()
 })
 
-t.test('ids of calls have letters alone', (t) => {
+t.test('call ids have only letters, digits, `_` and `-`', (t) => {
   const text = JSON.stringify(
     turnsOf(
       user('a'),
@@ -269,7 +269,7 @@ t.test('ids of calls have letters alone', (t) => {
   t.end()
 })
 
-t.test('texts of white space alone are left out, and a conversation without a text has a turn', (t) => {
+t.test('texts of white space are left out, and a conversation without a text gets a turn', (t) => {
   const blank = { type: 'text', text: ' \n', cache_control: { type: 'ephemeral' } }
   const messages = [
     { role: 'system', content: ' ' },
@@ -296,7 +296,7 @@ t.test('texts of white space alone are left out, and a conversation without a te
   t.end()
 })
 
-t.test('names the detail of pictures, also in tool results', (t) => {
+t.test('reports `detail` of pictures as dropped, also in tool results', (t) => {
   const picture = { type: 'input_image', image_url: 'https://x.example/a.png', detail: 'low' }
   const input = [
     { role: 'user', content: 'a' },

@@ -8,7 +8,7 @@ const user = (content: unknown) => ({ role: 'user', content })
 const inputText = (text: string) => ({ type: 'input_text', text })
 const message = (role: string, ...content: readonly unknown[]) => ({ type: 'message', role, content })
 
-t.test('the first text of the system is the instructions, and later ones stay in place', (t) => {
+t.test('the first system text becomes the instructions, and later system turns stay in place', (t) => {
   const one = { role: 'developer', content: 'S' }
   t.match(translated(ofChat, { messages: [one, one, user('a'), one] }).body, {
     instructions: 'S',
@@ -68,7 +68,7 @@ t.test('calls, results and texts are items in the order of the turns', (t) => {
   t.end()
 })
 
-t.test('a result that is an error says so, with its pictures', (t) => {
+t.test('a result that is an error is marked as one, with its pictures', (t) => {
   const source = { type: 'base64', media_type: 'image/png', data: 'AA==' }
   const content = [
     { type: 'tool_result', tool_use_id: 'x', is_error: true, content: 'bad' },
@@ -90,7 +90,7 @@ t.test('a result that is an error says so, with its pictures', (t) => {
   t.end()
 })
 
-t.test('reasoning with encrypted data goes back, and reasoning without is left out', (t) => {
+t.test('reasoning with encrypted data is sent back, and reasoning without it is left out', (t) => {
   const reasoning_details = [
     { type: 'reasoning.text', text: 'a', signature: 'S', format: 'anthropic-claude-v1' },
     { type: 'reasoning.summary', summary: 'b', id: 'rs_1' },
@@ -122,7 +122,7 @@ t.test('reasoning with encrypted data goes back, and reasoning without is left o
   t.end()
 })
 
-t.test('signatures of other providers of responses go back to them as they came', (t) => {
+t.test('signatures of other responses providers are sent back to them unchanged', (t) => {
   for (const format of ['xai-responses-v1', 'azure-openai-responses-v1']) {
     const messages = [
       user('q'),
@@ -140,7 +140,7 @@ t.test('signatures of other providers of responses go back to them as they came'
   t.end()
 })
 
-t.test('reasoning that is asked for is shown and signed, unless it is hidden', (t) => {
+t.test('requested reasoning is shown and signed, unless it is hidden', (t) => {
   const asked = (more: Readonly<Record<string, unknown>>, terms: object = {}) => {
     const { body, dropped } = translated(ofChat, more, { isStrict: true, ...terms })
     return [body['reasoning'], body['include'], dropped]
@@ -159,7 +159,7 @@ t.test('reasoning that is asked for is shown and signed, unless it is hidden', (
   t.end()
 })
 
-t.test('functions are as strict as they were', (t) => {
+t.test('functions keep the strictness of the request', (t) => {
   const tools = [
     { type: 'function', function: { name: 'f', parameters: { type: 'object' }, strict: true } },
     { type: 'function', function: { name: 'g' } },
@@ -177,7 +177,7 @@ t.test('functions are as strict as they were', (t) => {
   t.end()
 })
 
-t.test('formats and words of text are members of text', (t) => {
+t.test('formats and verbosity become members of `text`', (t) => {
   const schema = { type: 'object' }
   const response_format = { type: 'json_schema', json_schema: { name: 'n', schema, strict: true } }
   t.same(translated(ofChat, { response_format, verbosity: 'low' }).body['text'], {
@@ -196,7 +196,7 @@ t.test('formats and words of text are members of text', (t) => {
   t.end()
 })
 
-t.test('the maker takes no smaller maximum, and no members of others', (t) => {
+t.test('OpenAI itself gets no smaller maximum than it accepts, and no members of other providers', (t) => {
   const more = { max_tokens: 1, top_k: 4, presence_penalty: 1, cache_control: { type: 'ephemeral' }, seed: 3 }
   const { body, dropped } = translated(ofChat, more, { isMaker: true, isStrict: true })
   t.same(Object.keys(body).sort(), ['input', 'max_output_tokens', 'model', 'store'])
@@ -213,7 +213,7 @@ t.test('the maker takes no smaller maximum, and no members of others', (t) => {
   t.end()
 })
 
-t.test('places of a cache on parts are named', (t) => {
+t.test('cache marks on parts are reported as dropped', (t) => {
   const messages = [user([{ type: 'text', text: 'a', cache_control: { type: 'ephemeral' } }])]
   const { body, dropped } = translated(ofMessages, { messages })
   t.notMatch(JSON.stringify(body), 'cache_control')

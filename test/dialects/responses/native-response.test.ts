@@ -13,7 +13,7 @@ const read = (body: object | string): ReturnType<typeof nativeAnswer> =>
   nativeAnswer('responses', bytesOf(body), HEAD)
 const given = (body: object | string): string => Buffer.concat(must(read(body)).withUsage(SHOWN)).toString()
 
-t.test('bytes that no rule names stay as they came', async (t) => {
+t.test('bytes that no rule changes are passed on as received', async (t) => {
   const { usage: _, ...response } = RESPONSE
   const members = JSON.stringify(response).slice(1, -1).replace('"output":[]', '"output" : [7, {"x":1e400}]')
   const body = ` { ${members} , "usage" : ${JSON.stringify(USAGE)},"z":[1.0,"\\u00e9 é"] } `
@@ -23,7 +23,7 @@ t.test('bytes that no rule names stay as they came', async (t) => {
   t.equal(given(body), given(body), 'the pieces can be asked for twice')
 })
 
-t.test('figures of answers', async (t) => {
+t.test('reads the usage, the output size, the finish reason and the id of an answer', async (t) => {
   const { usage, outputBytes, finishReason, upstreamId } = must(
     read(RESPONSES_ANSWERS['openai, reasoning'] ?? {}),
   )
@@ -82,7 +82,7 @@ t.test('refuses bodies that are not an answer', async (t) => {
     t.match(read(body), { ok: false, failure: { name: 'upstream_invalid' } }, body)
 })
 
-t.test('a thread reads the same', async (t) => {
+t.test('a thread reads the same figures and writes the same bytes', async (t) => {
   for (const [name, body] of Object.entries(RESPONSES_ANSWERS)) {
     const out = joinedAnswer({ dialect: 'responses', answer: bytesOf(body), head: HEAD })
     const { withUsage, ...figures } = must(answerOfJob(out))

@@ -20,7 +20,7 @@ const ADDED =
   '"upstream_inference_output_cost":0},"is_byok":false'
 const SHOWN = { whole: `${JSON.stringify(USAGE).slice(0, -1)},${ADDED}}`, added: ADDED }
 
-t.test("every provider's stream is valid", async (t) => {
+t.test('the stream of every provider is valid', async (t) => {
   const { event: check } = await openRouterShapes()
   for (const [provider, events] of Object.entries(RESPONSES_STREAMS)) {
     const stream = new NativeResponsesStream(HEAD, FAILURE_OF)
@@ -38,7 +38,7 @@ t.test("every provider's stream is valid", async (t) => {
   }
 })
 
-t.test("every provider's answer is valid", async (t) => {
+t.test('the answer of every provider is valid', async (t) => {
   const { response: check } = await openRouterShapes()
   for (const [provider, body] of Object.entries(RESPONSES_ANSWERS)) {
     const read = must(nativeAnswer('responses', Buffer.from(JSON.stringify(body)), HEAD))

@@ -53,7 +53,7 @@ const one = (data: string, event = ''): readonly Sent[] => {
   return eventsOf(events)
 }
 
-t.test('the last event of a stream is its own, although others end before it is sent', async (t) => {
+t.test('the last event belongs to its own stream, even if other streams end before it is sent', async (t) => {
   const one = streamed()
   one.read(bodyOf(messageStream(['Hello'])))
   for (const word of ['World', 'Other']) streamed().read(bodyOf(messageStream([word])))
@@ -62,7 +62,7 @@ t.test('the last event of a stream is its own, although others end before it is 
   t.notMatch(last?.data, /World|Other/)
 })
 
-t.test('events that no rule names keep their bytes', async (t) => {
+t.test('events that no rule changes keep their bytes', async (t) => {
   const data =
     '{ "type" : "response.output_text.delta", "sequence_number":0 ,"x":[1.0,1E5,-0,1e400,"1e400"],' +
     '"delta":"\\u00e9 \\/ é","model":"stays","usage":null, "response":null }'
@@ -99,7 +99,7 @@ t.test('a container has the canonical model and every member that clients requir
   })
 })
 
-t.test('the type is in the line and in the data, wherever the provider has it', async (t) => {
+t.test('the type is in the event line and in the data, wherever the provider puts it', async (t) => {
   t.same(one('{"delta":"x"}', 'response.refusal.delta'), [
     { name: 'response.refusal.delta', data: '{"delta":"x","type":"response.refusal.delta"}' },
   ])
@@ -116,7 +116,7 @@ t.test('the type is in the line and in the data, wherever the provider has it', 
   t.same(one('{"type":"é"}'), [])
 })
 
-t.test('pings, comments and marks of the end are not passed on, and the numbers have no gaps', async (t) => {
+t.test('pings, comments and end marks are not passed on, and sequence numbers have no gaps', async (t) => {
   for (const [provider, events] of Object.entries(RESPONSES_STREAMS)) {
     const numbers = given(events).map(
       ({ data }) => (JSON.parse(data) as { sequence_number: number }).sequence_number,
@@ -136,7 +136,7 @@ t.test('pings, comments and marks of the end are not passed on, and the numbers 
   t.equal(bare?.data, '{"type":"response.output_text.delta","delta":"x"}', 'none is added')
 })
 
-t.test('the last event waits for the usage, which has the cost', async (t) => {
+t.test('the last event is held until the usage with the cost is known', async (t) => {
   const stream = streamed()
   const { events } = stream.read(bodyOf(messageStream(['Hi', ' there'])))
   t.notMatch(Buffer.from(events ?? []).toString(), 'response.completed')
@@ -216,7 +216,7 @@ t.test('distinguishes output events from others', async (t) => {
   t.notOk(has({ type: 'response.content_part.added', part: { type: 'output_text', text: '' } }))
 })
 
-t.test('output is counted once, whichever of its forms a provider leaves out', async (t) => {
+t.test('output is counted once, whichever of its events a provider leaves out', async (t) => {
   const all = RESPONSES_STREAMS['openai, reasoning'] ?? []
   const without = (out: RegExp): unknown =>
     summary([bodyOf(all.filter(({ event = '' }) => !out.test(event)))]).outputBytes
@@ -228,7 +228,7 @@ t.test('output is counted once, whichever of its forms a provider leaves out', a
   t.equal(summary([bodyOf(RESPONSES_STREAMS['openai, a tool'] ?? [])]).outputBytes, 2)
 })
 
-t.test('searches are counted once, and visits of pages are not searches', async (t) => {
+t.test('searches are counted once, and visits of web pages do not count as searches', async (t) => {
   const output = [searchCall('search'), searchCall('open_page'), searchCall(), searchCall('find_in_page')]
   const items = output.flatMap((item) => [
     { type: 'response.output_item.added', item },
@@ -259,7 +259,7 @@ t.test('searches are counted once, and visits of pages are not searches', async 
   t.match(stream.usage, { searches: 1 }, 'an event that is rewritten')
 })
 
-t.test('how a stream fails', async (t) => {
+t.test('a stream fails after an error event, an invalid event or a missing end', async (t) => {
   const failed = (...events: readonly FakeEvent[]): unknown => {
     const stream = streamed()
     const { failure } = stream.read(bodyOf(events))
@@ -299,7 +299,7 @@ t.test('how a stream fails', async (t) => {
   t.match(after, { failure: null, end: null, isDone: true, finishReason: 'failed' }, 'after an output')
 })
 
-t.test('parses events that the walk cannot decide, up to its maximum', async (t) => {
+t.test('events that the walk cannot handle are parsed, up to their maximum size', async (t) => {
   const odd = (more: string): string =>
     `{"ty\\u0070e":"response.created","response":{"model":"a","model":"b"${more}}}`
   const [event] = one(odd(''))
@@ -330,7 +330,7 @@ for (const lineEnd of ['\n', '\r', '\r\n'] as const) {
   })
 }
 
-t.test('the usage alone is missing once a message or a call is done and no item is open', async (t) => {
+t.test('a stream only awaits its usage once a message or a call is done and no item is open', async (t) => {
   const stream = streamed()
   const awaits = (...events: readonly object[]): boolean => {
     stream.read(bodyOf(named(events as readonly Record<string, unknown>[])))

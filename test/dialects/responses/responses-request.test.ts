@@ -171,7 +171,7 @@ t.test('random calls arrive without our members, and without items that are not 
   t.ok(cuts > CASES / 4, 'references were among them')
 })
 
-t.test('members that no rule names go out byte for byte', async (t) => {
+t.test('members that no rule changes are sent byte for byte', async (t) => {
   const input = '[ {"role":"user", "content":[{"type":"input_text","text":"a\\u0062","x":1.0} ] } ]'
   const { out, dropped } = sent(
     `{"model":"m" , "input" : ${input}, "store" : true , "x":1.0e5,"tools":[ ]}`,
@@ -187,7 +187,7 @@ t.test('members that no rule names go out byte for byte', async (t) => {
   t.same(dropped, [])
 })
 
-t.test('members that are cut are named, unless their value is the default', async (t) => {
+t.test('removed members are reported as dropped, unless their value is the default', async (t) => {
   for (const [member, named] of [
     ['"top_k":40', ['top_k']],
     ['"presence_penalty":0', []],
@@ -207,7 +207,7 @@ t.test('members that are cut are named, unless their value is the default', asyn
     t.same(sent(`{"model":"m","input":"x",${member}}`, { isStrict: true }).dropped, named, member)
 })
 
-t.test('a maximum is sent where a finite limit counts the call, and none was asked for', async (t) => {
+t.test('a maximum is sent if a finite limit counts the call and the request has none', async (t) => {
   const maxOf = (text: string, limits: never | null): unknown =>
     (JSON.parse(sent(text, { limits }).out) as Value)['max_output_tokens']
   t.equal(maxOf('{"model":"m","input":"x"}', LIMITED), 77)
@@ -216,7 +216,7 @@ t.test('a maximum is sent where a finite limit counts the call, and none was ask
   t.equal(maxOf('{"model":"m","input":"x"}', null), undefined)
 })
 
-t.test('the last of a member that comes twice counts', async (t) => {
+t.test('the last of a duplicate member counts', async (t) => {
   const item = '{"type":"message","id":"msg_1","type":"item_reference","id":"rs_1"}'
   t.same(JSON.parse(sent(`{"model":"m","input":[${item}]}`).out), { model: 'up', input: [], store: false })
   const other = '{"type":"item_reference","id":"rs_1","type":"unknown"}'

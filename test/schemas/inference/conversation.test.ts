@@ -46,7 +46,7 @@ for (const [form, of] of Object.entries(FORMS))
     t.same(of('Be brief.', NEXT, 'mine'), { ...one, name: 'mine' })
   })
 
-t.test('a long text counts by its length and its ends', async (t) => {
+t.test('of a long text, the length, the beginning and the end count', async (t) => {
   const of = (text: string): number => conversationOf(null, { system: [text], user: [] }).prefix
   const text = 'x'.repeat(100_000)
   t.equal(of(text), of('x'.repeat(100_000)))
@@ -58,19 +58,19 @@ t.test('a long text counts by its length and its ends', async (t) => {
   t.equal(of(text), of(`${text.slice(0, within)}y${text.slice(within + 1)}`), 'its middle does not count')
 })
 
-t.test('the first of many texts count', async (t) => {
+t.test('of many texts only the first ones count', async (t) => {
   const of = (texts: readonly string[]): number => conversationOf(null, { system: texts, user: [] }).prefix
   const texts = Array.from({ length: AFFINITY_TEXTS_MAX }, (_, nth) => String(nth))
   t.equal(of([...texts, 'more']), of(texts))
   t.not(of(texts.slice(1)), of(texts))
 })
 
-t.test('a name that is no text, or none, is not used', async (t) => {
+t.test('a conversation name that is empty or not a text is not used', async (t) => {
   for (const name of [null, undefined, '', 7, {}])
     t.equal(conversationOf(name, { system: [], user: [] }).name, null)
 })
 
-t.test('texts of the system are not taken for those of the user', async (t) => {
+t.test('the same text from the system and from the user gives different prefixes', async (t) => {
   const [system, user] = [
     conversationOf(null, { system: ['a'], user: [] }),
     conversationOf(null, { system: [], user: ['a'] }),

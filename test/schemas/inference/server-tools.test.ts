@@ -162,7 +162,7 @@ const added = (definition: object): object => ({
   tool: { type: 'tool_definition', definition },
 })
 
-t.test('tools within a conversation count as those at the top', async (t) => {
+t.test('tools within a conversation count like tools at the top', async (t) => {
   for (const [dialect, path, body] of WITHIN) {
     t.match(
       toolsOf(dialect, body({ type: 'code_interpreter' })),
@@ -182,7 +182,7 @@ t.test('tools within a conversation count as those at the top', async (t) => {
   t.match(toolsOf('messages', { messages: [turn] }), { uses: 5, searches: 5, price: 'search' })
 })
 
-t.test("listings of a server's tools, and bare tool names, declare no tool", async (t) => {
+t.test('lists of the tools of an MCP server, and bare tool names, declare no tool', async (t) => {
   const listed = [{ name: 'f', input_schema: {} }, 7, null, 'web_search', [{ type: 'web_search' }]]
   t.equal(toolsOf('responses', { input: [{ type: 'mcp_list_tools', tools: listed }] }), null)
   for (const tools of [null, {}, 'web_search', 7])
@@ -196,7 +196,7 @@ t.test("listings of a server's tools, and bare tool names, declare no tool", asy
     t.equal(toolsOf('messages', { messages: [{ role: 'user', content: [block] }] }), null, block.type)
 })
 
-t.test('every tool adds to the bound, and the one that has to be called is found', async (t) => {
+t.test('every tool within a conversation adds to the size, and a required tool is found there', async (t) => {
   const tool = { ...named, input_schema: {} }
   for (const [dialect, path, body] of WITHIN) {
     const choice = dialect === 'messages' ? { type: 'tool', name: 'f' } : named
@@ -210,7 +210,7 @@ t.test('every tool adds to the bound, and the one that has to be called is found
   }
 })
 
-t.test('a tool that no maximum can bound is named first, and makes all tools unbounded', async (t) => {
+t.test('a tool that cannot be bounded is reported first, and makes all tools unbounded', async (t) => {
   const tools = [search({ max_uses: 2 }), search(), { type: 'code_execution_20250825' }]
   t.match(toolsOf('messages', { tools }), { path: '/tools/2/type', uses: null, remedy: null, price: 'other' })
   t.match(toolsOf('messages', { tools: tools.slice(0, 2) }), {

@@ -28,7 +28,7 @@ const PRICE: TextPrice = {
   searchNano: 10_000_000,
 }
 
-t.test('each bucket costs its own price', async (t) => {
+t.test('each token bucket costs its own price', async (t) => {
   for (const [bucket, nano] of [
     ['input', 3_000],
     ['cacheRead', 300],
@@ -43,7 +43,7 @@ t.test('each bucket costs its own price', async (t) => {
   t.equal(textCostNano({ ...NONE, cacheWrite: 5, cacheWriteHour: 2 }, PRICE), 3 * 3_750 + 2 * 6_000)
 })
 
-t.test('sounds and pictures cost their own prices, or the text prices where they have none', async (t) => {
+t.test('audio and pictures cost their own prices, or the text prices if they have none', async (t) => {
   const media = { audio: 1, image: 2, audioRead: 3, audioOutput: 4 }
   const usage = { ...NONE, input: 10, cacheRead: 10, output: 10, media }
   const plain = textCostNano({ ...NONE, input: 10, cacheRead: 10, output: 10 }, PRICE)
@@ -56,7 +56,7 @@ t.test('sounds and pictures cost their own prices, or the text prices where they
   t.equal(textCostNano({ ...usage, media: NO_MEDIA }, { ...PRICE, media: NO_MEDIA }), plain)
 })
 
-t.test('the buckets are rounded up together, not each', async (t) => {
+t.test('the sum of the buckets is rounded up, not each bucket', async (t) => {
   const fine = {
     promptNanoPerMillion: 1,
     cacheReadNanoPerMillion: 1,
@@ -74,13 +74,13 @@ t.test('the buckets are rounded up together, not each', async (t) => {
   t.equal(textCostNano({ ...NONE, input: 500_000, output: 500_001, searches: 2 }, fine), 4)
 })
 
-t.test('no call comes to more than numbers count exactly', async (t) => {
+t.test('no cost of a call exceeds the safe integers', async (t) => {
   const most = Number.MAX_SAFE_INTEGER
   t.equal(pricedNano([[most, most]], most), COST_NANO_MAX)
   t.equal(pricedNano([[1, 1]], most), COST_NANO_MAX)
 })
 
-t.test('a cost that is whole is not rounded, also where no number counts its products', async (t) => {
+t.test('a whole cost is not rounded, even if its products exceed the safe integers', async (t) => {
   t.equal(pricedNano([[33_554_432, 3_000_000_000]], 0), 100_663_296_000)
   t.equal(pricedNano([[33_554_432, 3_000_000_001]], 0), 100_663_296_034)
 })

@@ -33,7 +33,7 @@ function prompt({ promptNanoPerMillion }: ResolvedPrice): number {
   return promptNanoPerMillion / 1e9
 }
 
-t.test('an endpoint without conditions has its base price, the same object each time', async (t) => {
+t.test('an endpoint without conditions always has its base price, as the same object', async (t) => {
   const endpoint = priced({})
   const facts = { promptTokens: 1e9, at: NOON, reported: { service_tier: 'priority' } }
   t.equal(priceAt(endpoint, facts), endpoint.prices)
@@ -56,7 +56,7 @@ t.test('an override applies to prompts with strictly more tokens, and to the who
   t.equal(cost(300_000), 780_000_000)
 })
 
-t.test('later overrides win for each key, and absent cache prices follow the prompt', async (t) => {
+t.test('later overrides win for each member, and missing cache prices follow the prompt price', async (t) => {
   const later = { min_prompt_tokens: 300_000, prompt: '0.000004' }
   const facts = { promptTokens: 400_000, at: NOON, reported: NO_TIERS }
   const price = priceAt(priced({ overrides: [LONG, later] }), facts)
@@ -70,7 +70,7 @@ t.test('later overrides win for each key, and absent cache prices follow the pro
   })
 })
 
-t.test('a window is half open, may wrap midnight, and goes by the day of the instant itself', async (t) => {
+t.test('a window excludes its end, may wrap midnight, and uses the day of the instant itself', async (t) => {
   const night = { utc_start: 2230, utc_end: 630, utc_days: ['thursday' as const], prompt: '0.000001' }
   const isCheap = (time: string): boolean => {
     const facts = { promptTokens: 1, at: at(time), reported: NO_TIERS }
@@ -88,7 +88,7 @@ t.test('a window is half open, may wrap midnight, and goes by the day of the ins
     t.equal(isCheap(time), expected, time)
 })
 
-t.test('modifiers apply in order, each to the result before, after the overrides', async (t) => {
+t.test('modifiers apply in order after the overrides, each to the previous result', async (t) => {
   const endpoint = priced({ overrides: [LONG] }, [
     { when: { service_tier: 'flex' }, multiplier: '0.5' },
     {
@@ -107,7 +107,7 @@ t.test('modifiers apply in order, each to the result before, after the overrides
   t.equal(prompt(of(1, { speed: 'other' })), 1.25)
 })
 
-t.test('names of tiers are those of modifiers, whatever the provider writes', async (t) => {
+t.test('the names of tiers are those of modifiers, whatever spelling the provider uses', async (t) => {
   t.equal(tierOf('service_tier', 'Standard'), 'default')
   t.equal(tierOf('service_tier', 'ON_DEMAND'), 'default')
   t.equal(tierOf('service_tier', 'fast'), 'priority')
@@ -184,7 +184,7 @@ const Asked = fc.record(
   { requiredKeys: [] },
 )
 
-t.test('no price of a call is above the dearest that it could come to', async () => {
+t.test('no price of a call exceeds the dearest price that was computed for it', async () => {
   fc.assert(
     fc.property(
       ...[Prices, Overrides, fc.array(Modifier, { maxLength: 5 }), Asked, Asked],

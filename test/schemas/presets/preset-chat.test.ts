@@ -163,12 +163,12 @@ const ROWS: Readonly<Record<string, FieldRow>> = {
 
 testFields(t, { body: 'preset_chat', needs: { messages: [] }, rows: ROWS })
 
-t.test('messages are needed', async (t) => {
+t.test('messages are required', async (t) => {
   t.same(readPreset('preset_chat', { model: 'a/b' }), { failure: 'body_invalid', paths: ['/messages'] })
 })
 
 t.test(
-  'messages of the system and of developers become the system prompt, in their order, with a blank line between them',
+  'system and developer messages become the system prompt, in order, with a blank line between them',
   async (t) => {
     t.equal(
       promptOf([
@@ -189,6 +189,6 @@ t.test(
   },
 )
 
-t.test('a previous response is no field of this form', async (t) => {
+t.test('refuses a previous response, which this form does not have', async (t) => {
   t.match(read([], { previous_response_id: 'r' }), { failure: 'previous_response_unsupported' })
 })

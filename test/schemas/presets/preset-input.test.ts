@@ -16,7 +16,7 @@ const request = (body: Readonly<Record<string, unknown>>) => must(presetInputOf(
 /** Bytes of JSON around the text: `{}` and the two quotes. */
 const filling = 'x'.repeat(PRESET_BYTES_MAX - 4)
 
-t.test('the kept fields have a limit, counted in bytes of JSON', async (t) => {
+t.test('the size of the kept fields is limited, in bytes of JSON', async (t) => {
   t.equal(PRESET_BYTES_MAX, 256 * KIB)
   t.equal(request({ instructions: filling }).systemPrompt, filling)
   for (const body of [
@@ -31,7 +31,7 @@ t.test('the kept fields have a limit, counted in bytes of JSON', async (t) => {
   }
 })
 
-t.test('a large body of which little is kept is taken', async (t) => {
+t.test('accepts a large body of which little is kept', async (t) => {
   const input = Array.from({ length: 20_000 }, () => ({ role: 'user', content: 'hi', more: { of: ['it'] } }))
   t.ok(JSON.stringify(input).length > INLINE_JSON_BYTES_MAX)
   t.match(readPreset('preset_responses', { model: 'a/b', input, wibble: 1 }), {
@@ -40,7 +40,7 @@ t.test('a large body of which little is kept is taken', async (t) => {
 })
 
 t.test(
-  'a model that is a preset itself is refused in every form, at its path; another `@` belongs to the name',
+  'refuses a model that is itself a preset in every form, at its path; any other `@` belongs to the name',
   async (t) => {
     const needs = {
       preset_responses: {},
@@ -81,7 +81,7 @@ t.test('ignored names are limited in number and length; names that the form know
   t.same(request({ [`${long}x`]: 1 }).ignored, [`${'😀'.repeat(PRESET_IGNORED_CHARS_MAX - 1)}…`])
 })
 
-t.test('names of the language are fields like any other', async (t) => {
+t.test('`__proto__`, `constructor` and similar names are handled safely as names of fields', async (t) => {
   const body =
     '{"__proto__":{"model":"x"},"constructor":1,"toString":2,"hasOwnProperty":3,"metadata":{"constructor":"c","__proto__":"p"}}'
   t.same(readPreset('preset_responses', body), {
@@ -128,7 +128,7 @@ t.test('no field is both kept and ignored, no kept field is null, and reading is
 })
 
 t.test(
-  'members that a schema does not know are left out at every depth, but where others may be',
+  'members that a schema does not know are removed at every depth, except where it allows others',
   async (t) => {
     const Inner = Type.Object({ a: Type.Integer() })
     const shape = Type.Object({

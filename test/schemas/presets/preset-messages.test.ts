@@ -148,7 +148,7 @@ const ROWS: Readonly<Record<string, FieldRow>> = {
 
 testFields(t, { body: 'preset_messages', needs: { messages: null }, rows: ROWS })
 
-t.test('messages are needed', async (t) => {
+t.test('messages are required', async (t) => {
   t.same(readPreset('preset_messages', { model: 'a/b' }), { failure: 'body_invalid', paths: ['/messages'] })
 })
 

@@ -13,7 +13,7 @@ import {
 import { isPresetSlug } from '../../../src/schemas/presets/presets.ts'
 import { randomOf } from '../../support/wire/rate-simulation.ts'
 
-t.test('the four forms name a preset, a version of it and a model', async (t) => {
+t.test('the four forms of a reference give the preset, its version and the model', async (t) => {
   const preset = { slug: 'fast', version: null }
   const pinned = { slug: 'fast', version: 3 }
   t.same(modelReference('@preset/fast'), { model: null, preset })
@@ -68,7 +68,7 @@ t.test('an invalid slug or version number is not a reference', async (t) => {
   )
 })
 
-t.test('any other @ belongs to the name of a model', async (t) => {
+t.test('any other @ belongs to the name of the model', async (t) => {
   for (const model of [
     'acme/embed@3',
     '@acme/embed',
@@ -84,7 +84,7 @@ t.test('any other @ belongs to the name of a model', async (t) => {
   }
 })
 
-t.test('a reference parses into its parts, and its parts make the same text again', async (t) => {
+t.test('a reference is parsed into its parts, and the parts give the same text again', async (t) => {
   const seed = Math.floor(Math.random() * 2 ** 31)
   const random = randomOf(seed)
   const among = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T

@@ -258,7 +258,7 @@ const ROWS: Readonly<Record<string, FieldRow>> = {
 
 testFields(t, { body: 'preset_responses', needs: {}, rows: ROWS })
 
-t.test('instructions become the system prompt, and are no part of the config', async (t) => {
+t.test('instructions become the system prompt, and are not part of the config', async (t) => {
   t.same(read({ instructions: 'Be\u0000 brief', model: 'a/b' }), {
     input: { config: { model: 'a/b' }, systemPrompt: 'Be\u0000 brief', source: 'responses', ignored: [] },
   })
@@ -266,7 +266,7 @@ t.test('instructions become the system prompt, and are no part of the config', a
   t.same(read({ instructions: 5 }), { failure: 'body_invalid', paths: ['/instructions'] })
 })
 
-t.test('refuses any previous_response_id but null', async (t) => {
+t.test('refuses any previous_response_id except null', async (t) => {
   for (const previous_response_id of ['r', 5, {}, [], false, '']) {
     t.same(read({ previous_response_id }), {
       failure: 'previous_response_unsupported',
@@ -286,7 +286,7 @@ t.test('more tool steps than the most are taken with stop conditions, which over
   }
 })
 
-t.test('fields that existing clients always add are neither kept nor listed as ignored', async (t) => {
+t.test('fields that clients always add are neither kept nor listed as ignored', async (t) => {
   t.same(read({ model: 'a/b', service_tier: 'auto', store: false, stream: false }), {
     input: { config: { model: 'a/b' }, systemPrompt: null, source: 'responses', ignored: [] },
   })
@@ -300,7 +300,7 @@ t.test('fields keep the order in which they were sent, at every depth', async (t
   t.equal(JSON.stringify(request.config), text)
 })
 
-t.test('the limits of metadata, steps and end users are those of §8', async (t) => {
+t.test('the limits of metadata, tool calls and end users are those of §8', async (t) => {
   t.same(
     [
       PRESET_METADATA_PAIRS_MAX,

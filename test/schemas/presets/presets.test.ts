@@ -12,7 +12,7 @@ import {
   PresetParams,
 } from '../../../src/schemas/presets/presets.ts'
 
-t.test('a slug is made of characters that a URL takes as they are, and is no dot segment', async (t) => {
+t.test('a slug has only characters that a URL does not escape, and is not a dot segment', async (t) => {
   const good = ['a', 'A-b_c.d~e', '...', '.a', '0', '-', 'x'.repeat(PRESET_SLUG_CHARS_MAX)]
   const bad = [
     '',

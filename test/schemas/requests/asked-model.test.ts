@@ -4,7 +4,7 @@ import { ASKED_MODEL_CHARS_MAX, isKeptModelName } from '../../../src/server/oper
 const KNOWN = ['openai/text-embedding-3-small', 'Acme/one']
 const NEAR = ['acme/one']
 
-t.test('nothing is kept that may be a key, a part of a prompt, or no name of a model at all', async (t) => {
+t.test('does not keep a text that may be a key, a part of a prompt, or no model name at all', async (t) => {
   const texts = [
     '',
     'please summarize this letter',

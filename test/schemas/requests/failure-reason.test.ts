@@ -25,7 +25,7 @@ const issuesOf = (...paths: readonly string[]): Failure => ({
   metadata: { issues: paths.map((path) => ({ path, message: 'is wrong', expected: 'string' })) },
 })
 
-t.test('a pointer keeps names that a schema has and places in lists; other names are *', (t) => {
+t.test('a pointer keeps names that a schema has and positions in lists; any other name becomes *', (t) => {
   for (const [path, masked] of [
     ['', ''],
     ['/model', '/model'],
@@ -43,7 +43,7 @@ t.test('a pointer keeps names that a schema has and places in lists; other names
   t.end()
 })
 
-t.test('an expectation that has the word of the caller is left out', (t) => {
+t.test('an expected value that contains the word of the caller is left out', (t) => {
   const expectedAt = (path: string, expected: string) =>
     reasonOf({ name: 'body_invalid', metadata: { issues: [{ path, message: '', expected }] } }, NAMES)
       ?.issues?.[0]?.expected
@@ -65,7 +65,7 @@ t.test('a reason has a maximum length', (t) => {
   t.end()
 })
 
-t.test('a refusal for want of money is kept with its message and its amounts', (t) => {
+t.test('a refusal for lack of money is kept with its message and its amounts', (t) => {
   const limit = { span: 'lifetime', limitNano: 9e9, spentNano: 8e9, restNano: 1e9, resetsAtMs: null } as const
   const refused = moneyRefused([{ kind: 'key', limit, boundNano: 2e9 }])
   const reason = refused.ok ? null : reasonOf(refused.failure, NAMES)
@@ -81,7 +81,7 @@ t.test('a refusal for want of money is kept with its message and its amounts', (
   t.end()
 })
 
-t.test('a refusal of a call of unknown maximum cost is kept with its cure', (t) => {
+t.test('a refusal for an unknown maximum cost is kept with its remedy', (t) => {
   const reason = (cause: Parameters<typeof costUnbounded>[1]) => {
     const refused = costUnbounded(['key'], cause)
     return refused.ok ? null : reasonOf(refused.failure, NAMES)
@@ -99,7 +99,7 @@ t.test('a refusal of a call of unknown maximum cost is kept with its cure', (t) 
   t.end()
 })
 
-t.test('words of a caller or a provider are not kept, and how a connection failed is', (t) => {
+t.test('words of a caller or a provider are not kept, but the way in which a connection failed is', (t) => {
   const cause = new Error('canary')
   const refused: Failure = {
     name: 'upstream_refused',
@@ -126,7 +126,7 @@ t.test('words of a caller or a provider are not kept, and how a connection faile
   t.end()
 })
 
-t.test('the line of a reason is its message, or its inputs', (t) => {
+t.test('the line for a reason is its message, or else its inputs', (t) => {
   const issues = [
     { path: '/model', expected: 'string' },
     { path: '', expected: 'object' },

@@ -9,7 +9,7 @@ import {
 const PREFIXES = [0n, 35n, 2n ** 60n - 1n].map(requestIdPrefix)
 const NUMBERS = [0, 1, 35, 36, 36 ** 7, 2 ** 31, 36 ** 8 - 1]
 
-t.test('an id has the prefix and the number that it was made of', async (t) => {
+t.test('an id contains the prefix and the number that it was made from', async (t) => {
   for (const prefix of PREFIXES)
     for (const number of NUMBERS) {
       const id = ownRequestId(prefix, number)
@@ -18,7 +18,7 @@ t.test('an id has the prefix and the number that it was made of', async (t) => {
     }
 })
 
-t.test('an id of another form has no number', async (t) => {
+t.test('an id of another form gives no number', async (t) => {
   const id = ownRequestId(requestIdPrefix(1n), 1)
   t.same(['', 'r-1', `${id}0`, id.slice(1)].map(numberOfRequestId), [null, null, null, null])
   for (const odd of ['A', 'Z', '-', '/', ':', '`', '{', ' ', 'é'])

@@ -16,7 +16,7 @@ t.test('hosts are names and addresses without brackets, each with its port', (t)
   t.end()
 })
 
-t.test('names the replacement of each parameter of libpq and Prisma that Sluice ignores', (t) => {
+t.test('names a replacement for each parameter of libpq and Prisma that Sluice ignores', (t) => {
   const { remarks, href } = readPostgresUrl(
     'postgres://u@h/d?sslmode=require&channel_binding=require&application_name=x&connect_timeout=3&schema=s&pgbouncer=true&search_path=s',
   )
@@ -29,13 +29,13 @@ t.test('names the replacement of each parameter of libpq and Prisma that Sluice 
   t.end()
 })
 
-t.test('the place in messages has every host and no password', (t) => {
+t.test('the address of Postgres in messages has every host and no password', (t) => {
   t.equal(placeOfPostgres('postgres://u:hunter2@[::1],db:7/d'), '[::1]:5432, db:7')
   t.equal(placeOfPostgres('postgres://u:hunter2@h/d?host=/run/pg'), '/run/pg')
   t.end()
 })
 
-t.test('a URL of Sentinels has hosts, the name of the primary and a database', (t) => {
+t.test('a URL with Sentinels has hosts, the name of the primary and a database', (t) => {
   t.match(readRedisUrl('rediss+sentinel://u:p%40w@s1,[::2]:7/main/3?sentinel_password=q'), {
     sentinels: [
       { host: 's1', port: 26_379 },
@@ -56,7 +56,7 @@ t.test('a URL of Sentinels has hosts, the name of the primary and a database', (
   t.end()
 })
 
-t.test('a parameter is added where the URL lacks it', (t) => {
+t.test('a parameter is added if the URL lacks it', (t) => {
   t.equal(
     withParameter('postgres://a,b/d', 'sslrootcert', '/c a.pem'),
     'postgres://a,b/d?sslrootcert=%2Fc%20a.pem',

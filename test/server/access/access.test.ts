@@ -4,7 +4,7 @@ import { testKey } from '../../support/keys/key-store.ts'
 import { UNKNOWN_KEY_TTL_MS } from '../../../src/server/access/known-keys.ts'
 import { KEYS_HANDED_MAX, KEYS_HANDED_QUERY_MAX } from '../../../src/server/access/access.ts'
 
-t.test('a known key is accepted, the second time at once and without the store', async (t) => {
+t.test('a known key is accepted, the second time at once and without a query', async (t) => {
   const key = testKey()
   const at = rig(key)
   t.equal(await ask(at, key.bearer), 'accepted')
@@ -18,19 +18,19 @@ for (const [header, why] of [
   ['Bearer    ', 'only spaces'],
   ['Basic dXNlcjpwYXNz', 'another scheme'],
 ] as const) {
-  t.test(`${why} is missing credentials, without the store`, async (t) => {
+  t.test(`${why} is missing credentials, without a query`, async (t) => {
     const at = rig()
     t.equal(nameOf(at.access.authenticate(header)), 'credentials_missing')
     t.equal(at.store.asked.length, 0)
   })
 }
 
-t.test('the scheme is read in any case', async (t) => {
+t.test('the scheme is matched in any case', async (t) => {
   const key = testKey()
   t.equal(await ask(rig(key), key.bearer.replace('Bearer', 'bEARER')), 'accepted')
 })
 
-t.test('a token that cannot be a key of ours is unknown without the store', async (t) => {
+t.test('a token that cannot be a Sluice key is unknown, without a query', async (t) => {
   const at = rig()
   for (const token of [
     'sk-or-v1-abc',
@@ -51,7 +51,7 @@ for (const change of [
   { kind: 'everything' },
 ] as const) {
   t.test(
-    `a change of ${change.kind} ${'id' in change ? change.id : ''} drops the keys it touches`,
+    `a change of ${change.kind} ${'id' in change ? change.id : ''} drops the keys that it affects`,
     async (t) => {
       const key = testKey()
       const at = rig(key)
@@ -76,7 +76,7 @@ t.test('a key that moved to another workspace is dropped by a change of the new 
   t.equal(nameOf(at.access.authenticate(key.bearer)), 'a promise')
 })
 
-t.test('an unknown key is remembered, and works at once when it is made', async (t) => {
+t.test('an unknown key is cached as unknown, and works at once when it is created', async (t) => {
   const key = testKey()
   const at = rig()
   t.equal(await ask(at, key.bearer), 'key_unknown')
@@ -86,7 +86,7 @@ t.test('an unknown key is remembered, and works at once when it is made', async 
   t.equal(await ask(at, key.bearer), 'accepted')
 })
 
-t.test('an unknown key is asked for again after its time', async (t) => {
+t.test('an unknown key is looked up again when its cache time is over', async (t) => {
   const key = testKey()
   const at = rig()
   await ask(at, key.bearer)
@@ -105,7 +105,7 @@ t.test('a known key is served without the store for the grace, an unknown one ne
   t.equal(await ask(at, testKey().bearer), 'store_unavailable')
 })
 
-t.test('after the grace a known key needs the store', async (t) => {
+t.test('after the grace period a known key requires the store', async (t) => {
   const key = testKey()
   const at = rig(key)
   await ask(at, key.bearer)
@@ -116,7 +116,7 @@ t.test('after the grace a known key needs the store', async (t) => {
   t.equal(nameOf(at.access.authenticate(key.bearer)), 'accepted')
 })
 
-t.test('an invalidation is obeyed although the store is away', async (t) => {
+t.test('an invalidation takes effect even while the store is unavailable', async (t) => {
   const key = testKey()
   const at = rig(key)
   await ask(at, key.bearer)
@@ -125,7 +125,7 @@ t.test('an invalidation is obeyed although the store is away', async (t) => {
   t.equal(await ask(at, key.bearer), 'store_unavailable')
 })
 
-t.test('a key expires while it is cached, at its instant', async (t) => {
+t.test('a cached key expires at its exact time', async (t) => {
   const key = testKey({ expiresAtMs: 1_000 })
   const at = rig(key)
   at.clock.ms = 999
@@ -134,7 +134,7 @@ t.test('a key expires while it is cached, at its instant', async (t) => {
   t.equal(nameOf(at.access.authenticate(key.bearer)), 'key_expired')
 })
 
-t.test('distinguishes a disabled key from an unknown one, loaded and cached alike', async (t) => {
+t.test('distinguishes a disabled key from an unknown one, whether just loaded or cached', async (t) => {
   const key = testKey({ isDisabled: true })
   const at = rig(key)
   t.equal(await ask(at, key.bearer), 'key_disabled')
@@ -142,7 +142,7 @@ t.test('distinguishes a disabled key from an unknown one, loaded and cached alik
 })
 
 t.test(
-  'a front hands on the keys that it knows, the one used last first, and another begins with them by few queries',
+  'a front hands over its known keys, the last used first, and the next front loads them with few queries',
   async (t) => {
     const keys = Array.from({ length: KEYS_HANDED_QUERY_MAX + 1 }, () => testKey())
     const [old, next] = [rig(...keys), rig(...keys)]
@@ -169,15 +169,12 @@ t.test(
   },
 )
 
-t.test(
-  'no more keys are handed on or begun with than there is a number for, nor after the time',
-  async (t) => {
-    const at = rig()
-    const hashes = Array.from({ length: KEYS_HANDED_MAX + 1 }, (_, nth) => `hash-${nth}`)
-    for (const hash of hashes) at.store.records.set(hash, { ...testKey().record, hash })
-    let queries = 0
-    t.equal(await at.access.beginWith(hashes, () => queries++ < 2), 2 * KEYS_HANDED_QUERY_MAX)
-    t.equal(await at.access.beginWith(hashes, () => true), KEYS_HANDED_MAX)
-    t.equal(at.access.knownKeys().length, KEYS_HANDED_MAX)
-  },
-)
+t.test('the number of keys handed over is limited, and so is the time to load them', async (t) => {
+  const at = rig()
+  const hashes = Array.from({ length: KEYS_HANDED_MAX + 1 }, (_, nth) => `hash-${nth}`)
+  for (const hash of hashes) at.store.records.set(hash, { ...testKey().record, hash })
+  let queries = 0
+  t.equal(await at.access.beginWith(hashes, () => queries++ < 2), 2 * KEYS_HANDED_QUERY_MAX)
+  t.equal(await at.access.beginWith(hashes, () => true), KEYS_HANDED_MAX)
+  t.equal(at.access.knownKeys().length, KEYS_HANDED_MAX)
+})

@@ -15,7 +15,7 @@ function textFor(kinds: readonly KeyKind[], kind: KeyKind): string | null {
   return failure === null ? null : textOf(failure)
 }
 
-t.test('a key of a kind that the operation takes passes', async (t) => {
+t.test('a key of an accepted kind passes', async (t) => {
   t.equal(textFor(['inference', 'intern'], 'intern'), null)
 })
 

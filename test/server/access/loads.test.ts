@@ -8,7 +8,7 @@ import { KEY_LOADS_MAX } from '../../../src/server/access/known-keys.ts'
 import { KEY_QUERIES_MAX } from '../../../src/server/access/access.ts'
 import { BLIND_LOADS_MAX, RELOADS_MS_MAX } from '../../../src/server/caches/live-loads.ts'
 
-t.test('callers that ask at once for one key share one load', async (t) => {
+t.test('simultaneous calls with the same key share one load', async (t) => {
   const key = testKey()
   const at = rig(key)
   const held = at.store.hold()
@@ -18,7 +18,7 @@ t.test('callers that ask at once for one key share one load', async (t) => {
   t.equal(at.store.asked.length, 1)
 })
 
-t.test('a load that an invalidation overtook is thrown away and made again', async (t) => {
+t.test('a load during which its key is invalidated is discarded and repeated', async (t) => {
   const key = testKey()
   const at = rig(key)
   const held = at.store.hold()
@@ -31,7 +31,7 @@ t.test('a load that an invalidation overtook is thrown away and made again', asy
   t.equal(nameOf(at.access.authenticate(key.bearer)), 'key_unknown')
 })
 
-t.test('a caller that joins an overtaken load gets a read made after the invalidation', async (t) => {
+t.test('a caller that joins an invalidated load gets a read made after the invalidation', async (t) => {
   const key = testKey()
   const at = rig(key)
   const held = at.store.hold()
@@ -44,7 +44,7 @@ t.test('a caller that joins an overtaken load gets a read made after the invalid
   t.same(await Promise.all([early, late]), ['key_unknown', 'key_unknown'])
 })
 
-t.test('an invalidation of another key leaves a load alone', async (t) => {
+t.test('an invalidation of another key does not repeat a load', async (t) => {
   const key = testKey()
   const at = rig(key)
   const held = at.store.hold()
@@ -69,7 +69,7 @@ function overtake(at: AccessRig, changes: readonly Change[], times = Infinity): 
   }
 }
 
-t.test('a workspace that others write in a loop keeps no key out, and none is loaded twice', async (t) => {
+t.test('frequent changes of another workspace delay no key, and no key is loaded twice', async (t) => {
   const keys = Array.from({ length: 100 }, () => testKey())
   const at = rig(...keys)
   overtake(at, [
@@ -81,7 +81,7 @@ t.test('a workspace that others write in a loop keeps no key out, and none is lo
   t.equal(at.store.asked.length, keys.length)
 })
 
-t.test('a key is loaded as often as changes of it come, and the last one counts', async (t) => {
+t.test('a key is loaded again after each change during its load, and the last state counts', async (t) => {
   const key = testKey()
   const at = rig(key)
   const { load } = at.store
@@ -121,7 +121,7 @@ t.test('a caller that joins a load late has its own time limit', async (t) => {
 })
 
 t.test(
-  'a change that came with the epoch of the load, or a second time by the poll, overtakes nothing',
+  'a change that the load already includes, or that the poll repeats, does not repeat the load',
   async (t) => {
     const key = testKey()
     const at = rig(key)
@@ -133,7 +133,7 @@ t.test(
 )
 
 t.test(
-  'a feed that loses track again and again starves no load, and nothing of that load is kept',
+  'a load succeeds even if the change feed keeps losing track, and its result is not cached',
   async (t) => {
     const key = testKey()
     const at = rig(key)
@@ -144,7 +144,7 @@ t.test(
   },
 )
 
-t.test('a caller that comes during the last read of such a load is not served by it', async (t) => {
+t.test('a caller that arrives during the last read of such a load is not served by it', async (t) => {
   const key = testKey()
   const at = rig(key)
   overtake(at, [{ kind: 'everything' }], BLIND_LOADS_MAX)
@@ -167,7 +167,7 @@ t.test('a caller that comes during the last read of such a load is not served by
   t.equal(nameOf(at.access.authenticate(key.bearer)), 'key_unknown', 'and nothing of that is kept')
 })
 
-t.test('keys that are missed in one turn are loaded by one query', async (t) => {
+t.test('keys that are not cached and requested in the same turn are loaded by one query', async (t) => {
   const keys = Array.from({ length: 100 }, () => testKey())
   const at = rig(...keys.slice(1))
   const answers = await Promise.all(keys.map((key) => ask(at, key.bearer)))
@@ -176,7 +176,7 @@ t.test('keys that are missed in one turn are loaded by one query', async (t) => 
 })
 
 t.test(
-  'a key that comes while made-up ones keep every query out waits its turn and is accepted',
+  'a key that arrives while made-up keys occupy every query waits for its turn and is accepted',
   async (t) => {
     const key = testKey()
     const at = rig(key)
@@ -198,7 +198,7 @@ t.test(
   },
 )
 
-t.test('beyond the keys that may be loaded or wait, a caller gets 503 busy', async (t) => {
+t.test('a caller gets 503 busy when KEY_LOADS_MAX keys are already being loaded or waiting', async (t) => {
   const keys = Array.from({ length: KEY_LOADS_MAX + 1 }, () => testKey())
   const at = rig(...keys)
   const asking = keys.map((key) => ask(at, key.bearer))
@@ -207,7 +207,7 @@ t.test('beyond the keys that may be loaded or wait, a caller gets 503 busy', asy
   t.equal(answers.at(-1), 'busy')
 })
 
-t.test('a failing store answers all waiting callers, and the next load queries it again', async (t) => {
+t.test('a failing store fails all waiting callers, and the next load queries the store again', async (t) => {
   const key = testKey()
   const at = rig(key)
   const { load } = at.store

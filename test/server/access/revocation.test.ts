@@ -78,7 +78,7 @@ for (const [channel, hints] of [
   ['polls alone', null],
 ] as const) {
   t.test(
-    `by ${channel}: no front accepts a revoked key once all have reported, ${TRIES} of ${TRIES} times`,
+    `by ${channel}: no front accepts a revoked key once all fronts have confirmed, ${TRIES} of ${TRIES} times`,
     async (t) => {
       const { url } = await openTestDatabase(t)
       const operator = openStore({ url, poolMax: 2, applicationName: 'operator' })

@@ -21,7 +21,7 @@ for (const [channel, hints] of [
   ['polls alone', null],
 ] as const) {
   t.test(
-    `by ${channel}: a front learns of the rights of a workspace, for organization keys too`,
+    `by ${channel}: a front gets changed settings of a workspace, for organization keys too`,
     async (t) => {
       const store = await openTestStore(t)
       const { organization, workspace } = must(await createOrganization(store, { name: 'o' }))

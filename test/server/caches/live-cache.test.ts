@@ -97,7 +97,7 @@ async function run(subject: CacheSubject, steps: readonly Step[]): Promise<reado
 }
 
 for (const subject of CACHES) {
-  t.test(`${subject.name}: in any order of steps, the cache does the same as its model`, async () => {
+  t.test(`${subject.name}: for any order of steps, the cache behaves like its model`, async () => {
     await fc.assert(
       fc.asyncProperty(STEPS, async (steps) => {
         const wrong = await run(subject, steps)

@@ -16,7 +16,7 @@ t.test('a change after the start of a read overtakes the values it touches, and 
   t.equal(changes.since(start, ['a']), 'named')
 })
 
-t.test('more things than are remembered count as everything, and none is missed', async (t) => {
+t.test('when more changes occur than are remembered, every value counts as changed', async (t) => {
   const changes = new RecentChanges({ epoch: 0 })
   changes.begun()
   const start = changes.start()

@@ -35,7 +35,7 @@ function unpricedOf(t: Test, pricing: object | undefined, more: object = {}): bo
   return catalogueOf(t, { providers: [NEAR], models }).models[0]?.endpoints[0]?.isUnpriced
 }
 
-t.test('a provider without text members has the defaults of its protocol and slug', async (t) => {
+t.test('a provider without text settings has the defaults of its protocol and slug', async (t) => {
   const of = (slug: string, protocol: 'openai' | 'anthropic' | 'google' | 'cohere' | 'local') =>
     buildProviderText({ slug, protocol })
   t.same(of('mine', 'openai'), { speaks: ['chat'], isStrict: false, onLeave: 'cancel', ...TIMES })
@@ -52,7 +52,7 @@ t.test('a provider without text members has the defaults of its protocol and slu
   t.match(of('local', 'local'), { speaks: [], onLeave: 'cancel' })
 })
 
-t.test('the members of a provider apply to its endpoints, unless an endpoint has its own', async (t) => {
+t.test('the settings of a provider apply to its endpoints, unless an endpoint has its own', async (t) => {
   const output = {
     speaks: ['messages', 'chat'],
     strict: true,
@@ -95,7 +95,7 @@ t.test("missing cache prices are the prompt's, and reasoning the completion's", 
   })
 })
 
-t.test('the dearest price of an input or output is that of whatever kind costs most', async (t) => {
+t.test('the dearest input or output price is the price of the dearest kind of token', async (t) => {
   const plain = { prompt: '0.000001', completion: '0.000002' }
   for (const [name, member] of [
     ['input_cache_write_1h', 'cacheWriteHourNanoPerMillion'],
@@ -109,7 +109,7 @@ t.test('the dearest price of an input or output is that of whatever kind costs m
   }
 })
 
-t.test('sounds and pictures have their prices, of which missing ones are those of texts', async (t) => {
+t.test('audio and pictures have their own prices, and a missing one equals the text price', async (t) => {
   const plain = { prompt: '0.000001', completion: '0.000002', input_cache_read: '0.0000001' }
   t.equal(pricesOf(t, { pricing: plain }).media, undefined)
   t.same(pricesOf(t, { pricing: { ...plain, audio: '0.000003' } }).media, {
@@ -126,14 +126,14 @@ t.test('sounds and pictures have their prices, of which missing ones are those o
   })
 })
 
-t.test('a search of the web has its price, and none where the catalogue does not say', async (t) => {
+t.test('a web search has its own price, or none if the catalogue has none', async (t) => {
   const plain = { prompt: '0.000001', completion: '0.000002' }
   t.equal(pricesOf(t, { pricing: { ...plain, web_search: '0.01' } }).searchNano, 10_000_000)
   t.equal(pricesOf(t, { pricing: { ...plain, web_search: '0' } }).isSearchPriced, true)
   t.equal(pricesOf(t, { pricing: plain }).isSearchPriced, false)
 })
 
-t.test('the longest answer is the endpoint’s, else the model’s; 0 is not known', async (t) => {
+t.test('the longest answer is that of the endpoint, else of the model; 0 counts as unknown', async (t) => {
   const model = { top_provider: { max_completion_tokens: 8_000 } }
   t.equal(textOf(t, { max_completion_tokens: 4_000 }, { model })?.maxCompletionTokens, 4_000)
   t.equal(textOf(t, {}, { model })?.maxCompletionTokens, 8_000)
@@ -141,7 +141,7 @@ t.test('the longest answer is the endpoint’s, else the model’s; 0 is not kno
   t.equal(textOf(t, {})?.maxCompletionTokens, null)
 })
 
-t.test('an endpoint of a model that writes no text has none of it', async (t) => {
+t.test('endpoints of a model without text output have no text settings', async (t) => {
   for (const outputs of [['embeddings'], ['video']])
     t.equal(textOf(t, {}, { model: { architecture: { output_modalities: outputs } } }), null)
   t.ok(textOf(t, {}, { model: { architecture: { output_modalities: ['image', 'text'] } } }))
@@ -161,7 +161,7 @@ t.test('half a price is not a price: a text model needs both, or one of each req
   t.equal(unpricedOf(t, undefined, { free: true }), false)
 })
 
-t.test('a price of videos does not price the text that the model writes too', async (t) => {
+t.test('a price of videos is not a price for the text that the same model writes', async (t) => {
   const skus = { video: { pricing_skus: { per_video: '1' } } }
   const outputs = (...output_modalities: readonly string[]) => ({
     architecture: { output_modalities },
@@ -173,7 +173,7 @@ t.test('a price of videos does not price the text that the model writes too', as
   t.equal(unpricedOf(t, { prompt: '0.1', completion: '0.1' }, outputs('video', 'text')), false)
 })
 
-t.test('an unpriced text model is reported where one of its endpoints can be called', async (t) => {
+t.test('an unpriced text model is reported if one of its endpoints can be called', async (t) => {
   const half = { ...OFFER, pricing: { prompt: '0.1' } }
   const loaded = loadFiles(t, {
     providers: [NEAR, { slug: 'far', protocol: 'cohere', base_url: 'https://far.example/v2' }],
@@ -265,7 +265,7 @@ for (const [name, document, paths] of MISTAKES) {
 }
 
 t.test(
-  'a model reasons always, usually, on request or never, as its catalogue entry shows, else it is unknown',
+  'the catalogue entry shows whether a model reasons always, usually, on request or never, else it is unknown',
   async (t) => {
     const of = (more: object) => {
       const models = [{ id: 'a/b', name: 'B', ...more, endpoints: [OFFER] }]

@@ -32,7 +32,7 @@ t.test('a provider without video members has the defaults of its protocol, where
 })
 
 t.test(
-  'the members of an entry apply, and only a provider that takes tokens has a header for them',
+  'the settings of an entry apply, and only a provider that accepts tokens has a token header',
   async (t) => {
     const text = {
       submit: 'token',

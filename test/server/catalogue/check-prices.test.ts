@@ -237,7 +237,7 @@ t.test('refuses an unknown account tier and names the allowed ones', async (t) =
   t.match(problemsOf('bust', sold({ modifiers: [burst] })), [{ expected: /, burst$/ }])
 })
 
-t.test('a multiplier of a model is checked with the prices of each endpoint and variant', async (t) => {
+t.test('a multiplier of a model is checked against the prices of each endpoint and variant', async (t) => {
   const fine = { ...BASE, prompt: '0.000000000000001' }
   const loaded = load(
     t,
@@ -251,7 +251,7 @@ t.test('a multiplier of a model is checked with the prices of each endpoint and 
   ])
 })
 
-t.test('all conditions together pass, where their products can be counted', async (t) => {
+t.test('all conditions together are accepted if their products can be counted', async (t) => {
   const window = { utc_start: 2200, utc_end: 130, utc_days: ['monday', 'sunday'], completion: '0.000003' }
   const fast = { when: { speed: 'fast' }, pricing: { prompt: '0.000006', overrides: [OVERRIDE] } }
   const loaded = load(t, {
@@ -262,7 +262,7 @@ t.test('all conditions together pass, where their products can be counted', asyn
   t.same(loaded.ok && loaded.warnings, [])
 })
 
-t.test('prices that were hardly meant are warnings', async (t) => {
+t.test('prices that are probably mistakes are warnings', async (t) => {
   const loaded = load(
     t,
     priced({ input_cache_read: '0.0000001', internal_reasoning: '0', overrides: [OVERRIDE] }),
@@ -279,7 +279,7 @@ t.test('prices that were hardly meant are warnings', async (t) => {
   t.same(meant.ok && meant.warnings, [])
 })
 
-t.test('prices per million tokens, and overrides that never count, are warnings', async (t) => {
+t.test('prices per million tokens, and overrides that never apply, are warnings', async (t) => {
   const loaded = load(t, priced({ prompt: '2', overrides: [{ ...OVERRIDE, prompt: '0.5' }] }))
   t.match(loaded.ok && loaded.warnings, [
     {

@@ -19,7 +19,7 @@ function problems(
     : loaded.problems.map(({ path, message, expected }) => `${path} ${message}; expected ${expected}`)
 }
 
-t.test('a video model of which the catalogue says nothing takes anything and is free', async (t) => {
+t.test('a video model without facts in the catalogue accepts any parameters, and is unpriced', async (t) => {
   const model = catalogueOf(t, { providers: [PROVIDER], models: [MODEL] }).models[0]
   t.match(model, {
     isEmbedding: false,
@@ -45,7 +45,7 @@ t.test('a video model of which the catalogue says nothing takes anything and is 
   })
 })
 
-t.test('times, rates and numbers of calls are bounded', async (t) => {
+t.test('times, rates and numbers of calls are limited', async (t) => {
   const seconds = limits.VIDEO_SECONDS_MAX
   t.same(problems(t, { model: { video: { durations: [seconds] } } }), [])
   t.same(problems(t, { model: { video: { durations: [seconds + 1] } } }), [
@@ -71,7 +71,7 @@ t.test('times, rates and numbers of calls are bounded', async (t) => {
 })
 
 t.test(
-  'an entry says all that the ports carry, and a model its price for every endpoint that brings none',
+  'an entry can state every fact of a video model, and the price of a model applies to endpoints without one',
   async (t) => {
     const video = {
       durations: [4, 8],
@@ -128,7 +128,7 @@ t.test(
   },
 )
 
-t.test('a model that makes no video has none of it, and its endpoints neither', async (t) => {
+t.test('a model without video output has no video settings, and neither have its endpoints', async (t) => {
   const model = catalogueOf(t, { providers: [PROVIDER], models: [{ ...MODEL, architecture: {} }] }).models[0]
   t.match(model, { video: null, bodies: { video: null }, endpoints: [{ video: null }] })
 })
@@ -282,7 +282,7 @@ for (const [name, document, paths] of MISTAKES) {
   })
 }
 
-t.test('a problem of a price set names the kind of video that is left out', async (t) => {
+t.test('a problem of a price set names the kind of video that has no price', async (t) => {
   t.same(
     problems(t, {
       model: {

@@ -180,7 +180,7 @@ t.test('reports every mistake of both files at once', async (t) => {
 })
 
 t.test(
-  'reports headers that calls write themselves, carry the key or come twice, without values',
+  'reports headers that calls set themselves, that carry the key or that occur twice, without values',
   async (t) => {
     const near = { slug: 'near', protocol: 'openai', base_url: 'https://near.example/v1', api_key_env: 'K' }
     const headers = {
@@ -233,7 +233,7 @@ t.test(
   },
 )
 
-t.test('the header of a key is that of its protocol', async (t) => {
+t.test('the key header depends on the protocol', async (t) => {
   const headers = { authorization: 'v', 'x-api-key': 'v', 'x-goog-api-key': 'v' }
   for (const [protocol, header] of [
     ['openai', 'authorization'],
@@ -246,7 +246,7 @@ t.test('the header of a key is that of its protocol', async (t) => {
 })
 
 t.test(
-  'an entry with a mistake of its shape hides neither its other mistakes nor those of its twin',
+  'an entry of an invalid shape hides neither its other mistakes nor those of its duplicate',
   async (t) => {
     const endpoints = [{ provider: 'gone', upstream_model: 'm' }]
     const document = {
@@ -285,7 +285,7 @@ t.test('an unknown modality is a warning, not a mistake', async (t) => {
   })
 })
 
-t.test('a reference to a provider with a mistake of its own is not a second mistake', async (t) => {
+t.test('a reference to a provider with a mistake does not count as a second mistake', async (t) => {
   const document = {
     providers: [{ slug: 'x', protocol: 'grpc' }],
     models: [{ ...MODEL, endpoints: [{ provider: 'x', upstream_model: 'm' }] }],

@@ -48,7 +48,7 @@ const MODEL = {
 }
 const DOCUMENT = { providers: PROVIDERS, models: [MODEL, { id: 'acme/bare', name: 'Bare' }] }
 
-t.test('a model resolves by its id, its canonical slug and any case of them, as one object', async (t) => {
+t.test('a model resolves by its id and its canonical slug, in any case, to the same object', async (t) => {
   const catalogue = catalogueOf(t, DOCUMENT)
   const model = catalogue.resolve('Acme/Embed')
   t.ok(model)
@@ -56,7 +56,7 @@ t.test('a model resolves by its id, its canonical slug and any case of them, as 
   t.equal(catalogue.models[0], model)
 })
 
-t.test('an alias answers with the canonical model and alias_target', async (t) => {
+t.test('an alias resolves to the canonical model, with alias_target', async (t) => {
   const catalogue = catalogueOf(t, DOCUMENT)
   for (const alias of ['acme/e', 'embed', 'EMBED']) {
     const model = catalogue.resolve(alias)
@@ -66,7 +66,7 @@ t.test('an alias answers with the canonical model and alias_target', async (t) =
   }
 })
 
-t.test('a variant has the suffix in its id and none in its canonical slug', async (t) => {
+t.test('a variant has the suffix in its id, but not in its canonical slug', async (t) => {
   const variant = catalogueOf(t, DOCUMENT).resolve('acme/embed:floor')
   t.match(variant, { id: 'Acme/Embed:floor', canonicalSlug: 'acme/embed-2024' })
   t.match(variant?.wire, {
@@ -76,7 +76,7 @@ t.test('a variant has the suffix in its id and none in its canonical slug', asyn
   t.notOk('alias_target' in (variant?.wire ?? {}))
 })
 
-t.test('a variant without terms of its own has those of its model', async (t) => {
+t.test('a variant without its own endpoints has those of its model', async (t) => {
   const catalogue = catalogueOf(t, DOCUMENT)
   t.same(catalogue.resolve('Acme/Embed:floor')?.endpoints, catalogue.models[0]?.endpoints)
 })
@@ -100,7 +100,7 @@ t.test('the endpoints of a variant replace those of its model', async (t) => {
   t.equal(far?.wire.pricing.prompt, '0.00000005')
 })
 
-t.test('an alias takes the variants of its model', async (t) => {
+t.test('an alias has the variants of its model', async (t) => {
   t.match(catalogueOf(t, DOCUMENT).resolve('embed:free')?.wire, {
     id: 'Acme/Embed:free',
     alias_target: { name: 'Embed' },
@@ -123,7 +123,7 @@ t.test('an unknown model, variant or half of an id resolves to nothing', async (
   }
 })
 
-t.test('an endpoint carries its provider, its facts and its price in whole nano-USD', async (t) => {
+t.test('an endpoint has its provider, its facts and its price in whole nano-USD', async (t) => {
   t.match(catalogueOf(t, DOCUMENT).models[0]?.endpoints, [
     {
       tag: 'near/embed-1',
@@ -143,7 +143,7 @@ t.test('an endpoint carries its provider, its facts and its price in whole nano-
 })
 
 t.test(
-  'a price of the model is that of each endpoint; without one an endpoint is unpriced by itself',
+  'the price of a model applies to each of its endpoints; without it, each endpoint needs its own',
   async (t) => {
     const bare = { provider: 'far', upstream_model: 'x' }
     const architecture = { output_modalities: ['embeddings'] }
@@ -162,59 +162,53 @@ t.test(
   },
 )
 
-t.test(
-  '`free` is not a price: an endpoint without either is unpriced, and so is one priced for no embeddings',
-  async (t) => {
-    const bare = { provider: 'far', upstream_model: 'x' }
-    const model = (more: object) => {
-      const architecture = { output_modalities: ['embeddings'] }
-      return catalogueOf(t, {
-        providers: PROVIDERS,
-        models: [{ id: 'a/b', name: 'B', architecture, ...more }],
-      }).resolve('a/b:v')
-    }
-    const unpriced = (more: object, variant: object = {}) =>
-      model({ variants: [{ suffix: 'v', ...variant }], ...more })?.endpoints.map((one) => one.isUnpriced)
-    t.same(unpriced({ endpoints: [{ ...bare, free: true }] }), [false])
-    t.same(unpriced({ free: true, endpoints: [bare, { ...bare, upstream_model: 'y', free: false }] }), [
-      false,
-      true,
-    ])
-    t.same(unpriced({ endpoints: [bare] }, { free: true }), [false], 'a variant that is free')
-    t.same(
-      unpriced({ endpoints: [{ ...bare, free: true }] }, { pricing: { image: '1' } }),
-      [true],
-      'a variant that is not',
-    )
-    t.same(unpriced({ endpoints: [{ ...bare, pricing: { completion: '0.1' } }] }), [true])
-    t.same(unpriced({ endpoints: [{ ...bare, pricing: { request: '0.1' } }] }), [false])
-  },
-)
-
-t.test(
-  'endpoints without a price are listed by model, variant and provider, where they can be called',
-  async (t) => {
-    const file = catalogueFile(t, {
-      replace: true,
+t.test('an endpoint that is neither free nor priced for embeddings is unpriced', async (t) => {
+  const bare = { provider: 'far', upstream_model: 'x' }
+  const model = (more: object) => {
+    const architecture = { output_modalities: ['embeddings'] }
+    return catalogueOf(t, {
       providers: PROVIDERS,
-      models: [
-        {
-          id: 'a/b',
-          name: 'B',
-          architecture: { output_modalities: ['embeddings'] },
-          endpoints: [{ provider: 'far', upstream_model: 'x' }],
-          variants: ['same', { suffix: 'paid', pricing: { prompt: '1' } }],
-        },
-        { id: 'a/chat', name: 'C', endpoints: [{ provider: 'far', upstream_model: 'x' }] },
-      ],
-    })
-    const loaded = loadCatalogue({ shippedFile: SHIPPED_CATALOGUE, extraFile: file })
-    t.same(loaded.ok && loaded.unpriced, [
-      { model: 'a/b', provider: 'far' },
-      { model: 'a/b:same', provider: 'far' },
-    ])
-  },
-)
+      models: [{ id: 'a/b', name: 'B', architecture, ...more }],
+    }).resolve('a/b:v')
+  }
+  const unpriced = (more: object, variant: object = {}) =>
+    model({ variants: [{ suffix: 'v', ...variant }], ...more })?.endpoints.map((one) => one.isUnpriced)
+  t.same(unpriced({ endpoints: [{ ...bare, free: true }] }), [false])
+  t.same(unpriced({ free: true, endpoints: [bare, { ...bare, upstream_model: 'y', free: false }] }), [
+    false,
+    true,
+  ])
+  t.same(unpriced({ endpoints: [bare] }, { free: true }), [false], 'a variant that is free')
+  t.same(
+    unpriced({ endpoints: [{ ...bare, free: true }] }, { pricing: { image: '1' } }),
+    [true],
+    'a variant that is not',
+  )
+  t.same(unpriced({ endpoints: [{ ...bare, pricing: { completion: '0.1' } }] }), [true])
+  t.same(unpriced({ endpoints: [{ ...bare, pricing: { request: '0.1' } }] }), [false])
+})
+
+t.test('callable endpoints without a price are listed by model, variant and provider', async (t) => {
+  const file = catalogueFile(t, {
+    replace: true,
+    providers: PROVIDERS,
+    models: [
+      {
+        id: 'a/b',
+        name: 'B',
+        architecture: { output_modalities: ['embeddings'] },
+        endpoints: [{ provider: 'far', upstream_model: 'x' }],
+        variants: ['same', { suffix: 'paid', pricing: { prompt: '1' } }],
+      },
+      { id: 'a/chat', name: 'C', endpoints: [{ provider: 'far', upstream_model: 'x' }] },
+    ],
+  })
+  const loaded = loadCatalogue({ shippedFile: SHIPPED_CATALOGUE, extraFile: file })
+  t.same(loaded.ok && loaded.unpriced, [
+    { model: 'a/b', provider: 'far' },
+    { model: 'a/b:same', provider: 'far' },
+  ])
+})
 
 t.test('reports `free` next to a price as a mistake, with its path', async (t) => {
   const both = { provider: 'far', upstream_model: 'x', free: true, pricing: { prompt: '1' } }
@@ -227,7 +221,7 @@ t.test('reports `free` next to a price as a mistake, with its path', async (t) =
   ])
 })
 
-t.test('a model of nothing but id and name has every default', async (t) => {
+t.test('a model with only an id and a name has every default', async (t) => {
   const bare = catalogueOf(t, DOCUMENT).resolve('acme/bare')
   t.match(bare, {
     isEmbedding: false,
@@ -260,31 +254,28 @@ t.test('a model of nothing but id and name has every default', async (t) => {
   })
 })
 
-t.test(
-  'a second file replaces entries of the same id or slug in their place and adds the others',
-  async (t) => {
-    const extra = {
-      providers: [{ slug: 'near', protocol: 'openai', base_url: 'http://127.0.0.1:1/v1' }],
-      models: [
-        { id: 'acme/EMBED', name: 'Mine', aliases: ['embed'], endpoints: [NEAR] },
-        { id: 'mine/new', name: 'New' },
-      ],
-    }
-    const catalogue = catalogueOf(t, DOCUMENT, { extra })
-    t.same(
-      catalogue.models.map((model) => model.id),
-      ['acme/EMBED', 'acme/bare', 'mine/new'],
-    )
-    t.same(
-      catalogue.providers.map((provider) => provider.baseUrl),
-      ['http://127.0.0.1:1/v1', 'https://far.example/v2'],
-    )
-    t.equal(catalogue.resolve('embed')?.wire.name, 'Mine')
-    t.equal(catalogue.resolve('acme/e'), null, 'the aliases of a replaced model are gone')
-  },
-)
+t.test('a second file replaces entries of the same id or slug in place, and adds the others', async (t) => {
+  const extra = {
+    providers: [{ slug: 'near', protocol: 'openai', base_url: 'http://127.0.0.1:1/v1' }],
+    models: [
+      { id: 'acme/EMBED', name: 'Mine', aliases: ['embed'], endpoints: [NEAR] },
+      { id: 'mine/new', name: 'New' },
+    ],
+  }
+  const catalogue = catalogueOf(t, DOCUMENT, { extra })
+  t.same(
+    catalogue.models.map((model) => model.id),
+    ['acme/EMBED', 'acme/bare', 'mine/new'],
+  )
+  t.same(
+    catalogue.providers.map((provider) => provider.baseUrl),
+    ['http://127.0.0.1:1/v1', 'https://far.example/v2'],
+  )
+  t.equal(catalogue.resolve('embed')?.wire.name, 'Mine')
+  t.equal(catalogue.resolve('acme/e'), null, 'the aliases of a replaced model are gone')
+})
 
-t.test('a second file that replaces leaves nothing of the first', async (t) => {
+t.test('a second file with `replace` removes all entries of the first', async (t) => {
   const catalogue = catalogueOf(t, DOCUMENT, {
     extra: { replace: true, models: [{ id: 'mine/new', name: 'New' }] },
   })
@@ -295,20 +286,20 @@ t.test('a second file that replaces leaves nothing of the first', async (t) => {
   t.same(catalogue.providers, [])
 })
 
-t.test('a body is rendered once: reading it again gives the same bytes object', async (t) => {
+t.test('a body is rendered once, and reading it again gives the same bytes object', async (t) => {
   const model = catalogueOf(t, DOCUMENT).models[0]
   t.equal(model?.bodies.answer, model?.bodies.answer)
   t.equal(model?.bodies.item, model?.bodies.item)
   t.equal(model?.bodies.endpoints, model?.bodies.endpoints)
 })
 
-t.test('a resolved id costs no more than a look-up: the same object comes back every time', async (t) => {
+t.test('a resolved id is looked up only: the same object is returned every time', async (t) => {
   const catalogue = catalogueOf(t, DOCUMENT)
   for (const id of ['Acme/Embed', 'Acme/Embed:free', 'embed', 'embed:free'])
     t.equal(catalogue.resolve(id), catalogue.resolve(id))
 })
 
-t.test('providers are there before the models are indexed, and the index is made once', async (t) => {
+t.test('providers are available before the models are indexed, and the index is made once', async (t) => {
   const models = [{ id: 'a/b', name: 'B', endpoints: [{ provider: 'p', upstream_model: 'b' }] }]
   const loaded = loadFiles(t, { providers: [{ slug: 'p', protocol: 'local' }], models })
   if (!loaded.ok) throw new Error('the catalogue was refused')
@@ -342,7 +333,7 @@ function modelsOf(count: number): { readonly models: Selectable; readonly walked
   return { models: { all, words: new WordSearch(all.map((_, at) => `model ${at}`)) }, walked: () => walked }
 }
 
-t.test('walks over the catalogue once for the same filter, and again for another', async (t) => {
+t.test('the same filter reads the catalogue once, and a different filter reads it again', async (t) => {
   const { models, walked } = modelsOf(20)
   const selections = new Selections(models, () => 0)
   const first = selections.of({ authors: ['a1'], sort: 'pricing-low-to-high' })
@@ -356,7 +347,7 @@ t.test('walks over the catalogue once for the same filter, and again for another
   t.equal(walked(), 40)
 })
 
-t.test('a filter by age finds other models as time goes by', async (t) => {
+t.test('a filter by age selects different models as time passes', async (t) => {
   let now = 0
   const selections = new Selections(modelsOf(3).models, () => now)
   const old = (): number => selections.of({ ageDaysMin: 1 }).length
@@ -371,7 +362,7 @@ t.test('a filter by age finds other models as time goes by', async (t) => {
   t.equal(young(), 0)
 })
 
-t.test('new filters push out the oldest results', async (t) => {
+t.test('new filters evict the oldest results', async (t) => {
   const { models, walked } = modelsOf(2)
   const selections = new Selections(models, () => 0)
   for (let at = 0; at <= MODEL_SELECTIONS_CACHED_MAX; at++) selections.of({ authors: [`${at}`] })
@@ -382,7 +373,7 @@ t.test('new filters push out the oldest results', async (t) => {
   t.equal(walked(), before + 2)
 })
 
-t.test('long results are bounded by the models in them', async (t) => {
+t.test('cached results are limited by the total number of models in them', async (t) => {
   const { models } = modelsOf(1_000)
   const selections = new Selections(models, () => 0)
   const first = selections.of({ promptPriceMin: 0 })

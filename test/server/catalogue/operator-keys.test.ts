@@ -16,7 +16,7 @@ function keysWith(t: Test, extra: object | null, keys: Readonly<Record<string, s
   return { usable: [...usable.keys()], misplaced }
 }
 
-t.test('a key of Sluice at an address of the shipped catalogue counts as not set', async (t) => {
+t.test('a Sluice key for a provider at a shipped address counts as not set', async (t) => {
   const keys = { OPENAI_API_KEY: OURS, ANTHROPIC_API_KEY: ` ${OURS}`, MISTRAL_API_KEY: 'sk-of-mistral' }
   t.same(keysWith(t, null, keys), {
     usable: ['MISTRAL_API_KEY'],
@@ -27,7 +27,7 @@ t.test('a key of Sluice at an address of the shipped catalogue counts as not set
   })
 })
 
-t.test('a provider at another address may be Sluice itself, also under a shipped name', async (t) => {
+t.test('a provider at another address may be another Sluice, even under a shipped name', async (t) => {
   const sluice = { protocol: 'openai', base_url: 'https://sluice.example/api/v1' }
   const providers = [
     { ...sluice, slug: 'upstream', api_key_env: 'UPSTREAM_KEY' },

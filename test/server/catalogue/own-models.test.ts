@@ -23,7 +23,7 @@ const tagsOf = (models: readonly ResolvedModel[]): readonly unknown[] =>
   )
 
 t.test(
-  "a model of the catalogue that a workspace also has is listed once, the workspace's first",
+  'a model that a workspace has too is listed once, with the endpoints of the workspace first',
   async (t) => {
     const { list } = open(t, true)
     t.same(

@@ -184,7 +184,7 @@ function usd(hundredths: number): number {
 }
 
 for (const [name, naive] of Object.entries(NAIVE) as [keyof ModelFilter, Naive<keyof ModelFilter>][]) {
-  t.test(`the filter ${name} keeps exactly the models that a naive reading of the file keeps`, async (t) => {
+  t.test(`the filter ${name} selects the same models as a simple scan of the file`, async (t) => {
     fc.assert(
       fc.property(fc.array(WRITTEN, { maxLength: 8 }), naive.ask, (models, wanted) => {
         const found = catalogueOf(t, document(models), { now: NOW_S * 1_000 }).select({ [name]: wanted })
@@ -201,7 +201,7 @@ for (const [name, naive] of Object.entries(NAIVE) as [keyof ModelFilter, Naive<k
   })
 }
 
-t.test('several filters keep the models that each of them keeps', async (t) => {
+t.test('several filters together select the models that each of them selects', async (t) => {
   const filter = { authors: ['ann'], outputModalities: ['text'], promptPriceMax: 0.1 }
   fc.assert(
     fc.property(fc.array(WRITTEN, { maxLength: 8 }), (models) => {
@@ -218,7 +218,7 @@ t.test('several filters keep the models that each of them keeps', async (t) => {
   )
 })
 
-t.test('a filter on a fact that no model of the catalogue has matches nothing', async (t) => {
+t.test('a filter on a fact that no model has selects nothing', async (t) => {
   const catalogue = catalogueOf(
     t,
     document([{ name: 'x', author: 'ann', inputs: ['text'], outputs: ['text'], endpoints: [] }]),
@@ -241,7 +241,7 @@ t.test('a filter on a fact that no model of the catalogue has matches nothing', 
 })
 
 t.test(
-  'each sort orders by its fact and puts the models without it last, else as in the catalogue',
+  'each sort orders by its fact, with models without it last, and otherwise keeps the catalogue order',
   async (t) => {
     const base = { inputs: ['text'], outputs: ['text'], endpoints: [] }
     const catalogue = catalogueOf(
@@ -286,7 +286,7 @@ t.test(
 const LETTERS = fc.constantFrom('a', 'b', 'é', '😀', ' ', '\n')
 const texts = fc.array(fc.string({ unit: LETTERS, maxLength: 8 }), { maxLength: 12 })
 
-t.test('the texts that have every word are found, as a look into each would find them', async (t) => {
+t.test('finds the same texts with every word as a search through each text', async (t) => {
   fc.assert(
     fc.property(texts, words, (all, wanted) => {
       const has = all.flatMap((text, at) => (wanted.every((word) => text.includes(word)) ? [at] : []))
@@ -296,7 +296,7 @@ t.test('the texts that have every word are found, as a look into each would find
   )
 })
 
-t.test('a word does not reach from one text into the next, and an empty one is in all', async (t) => {
+t.test('a word does not match across two texts, and an empty word matches every text', async (t) => {
   const search = new WordSearch(['ab', '', 'cd'])
   t.same(search.find(['bc']), [])
   t.same(search.find(['']), [0, 1, 2])

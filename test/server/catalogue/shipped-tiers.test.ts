@@ -69,7 +69,7 @@ for (const [id, tiers, ...expected] of [
   })
 }
 
-t.test('a fast answer to a long prompt doubles the price of its length', async (t) => {
+t.test('a fast answer to a long prompt doubles the long-prompt price', async (t) => {
   t.same(pricesOf(endpointOf('openai/gpt-5.6-sol'), FAST, LONG_TOKENS), [16, 60, 1.6])
 })
 

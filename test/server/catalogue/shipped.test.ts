@@ -20,11 +20,11 @@ function shipped(): ModelCatalogue {
   return loaded.catalogue
 }
 
-t.test('the shipped catalogue passes its own check and has at least forty models', async (t) => {
+t.test('the shipped catalogue passes its own check and has at least 40 models', async (t) => {
   t.ok(shipped().models.length >= 40)
 })
 
-t.test('it has embedding models of every provider, and the local one without a key', async (t) => {
+t.test('has embedding models of every provider, and the local one without a key', async (t) => {
   const served = shipped()
     .models.filter((model) => model.isEmbedding)
     .flatMap((model) => model.endpoints)
@@ -102,7 +102,7 @@ t.test('every model that writes says how it is called and how much it writes at 
   )
 })
 
-t.test('models of Anthropic are known by their own names too, with the prices of their caches', async (t) => {
+t.test('models of Anthropic also have their own names, with cache prices', async (t) => {
   const models = shipped().models.filter(({ id }) => id.startsWith('anthropic/'))
   t.equal(models.length, 12)
   for (const { id, endpoints, wire } of models) {
@@ -129,7 +129,7 @@ const LONG = [
   ...['gpt-5.6-sol', 'gpt-5.6-terra', 'gpt-5.6-luna', 'gpt-5.5', 'gpt-5.4'],
 ]
 
-t.test('long prompts cost twice as much, their answers half as much again', async (t) => {
+t.test('long prompts cost twice as much, and their answers 50 % more', async (t) => {
   const dearer = shipped().models.filter(({ wire }) => wire.pricing.overrides !== undefined)
   t.same(
     dearer.map(({ id }) => id),
@@ -146,7 +146,7 @@ t.test('long prompts cost twice as much, their answers half as much again', asyn
   }
 })
 
-t.test('searches of the web have a price where each of the maker has the same', async (t) => {
+t.test('web searches are priced if all search tools of the vendor have the same price', async (t) => {
   const priced = shipped()
     .models.flatMap(({ endpoints }) => endpoints)
     .filter(({ prices }) => prices.isSearchPriced)
@@ -162,7 +162,7 @@ t.test('searches of the web have a price where each of the maker has the same', 
   )
 })
 
-t.test('sluice/clip-1 advertises exactly the abilities of the renderer', async (t) => {
+t.test('sluice/clip-1 advertises exactly the features of the renderer', async (t) => {
   const video = shipped().resolve('sluice/clip-1')?.video
   t.same(
     [video?.durations, video?.resolutions, video?.aspectRatios],
@@ -198,7 +198,7 @@ t.test('videos have the list prices of their providers', async (t) => {
   )
 })
 
-t.test('a model that its provider has shut down says when, and has no endpoint', async (t) => {
+t.test('a model that its provider has shut down has its end date, and no endpoint', async (t) => {
   for (const id of [
     'openai/sora-2',
     'openai/sora-2-pro',
@@ -214,7 +214,7 @@ t.test('a model that its provider has shut down says when, and has no endpoint',
   }
 })
 
-t.test('the names that OpenAI clients use for its models resolve', async (t) => {
+t.test('the model names that OpenAI clients use resolve', async (t) => {
   for (const name of ['text-embedding-3-small', 'text-embedding-3-large', 'text-embedding-ada-002']) {
     t.equal(shipped().resolve(name)?.id, `openai/${name}`)
   }
@@ -228,7 +228,7 @@ t.test('every body validates against the wire shapes', async (t) => {
   }
 })
 
-t.test('a provider that spells dimensions in its own way says so', async (t) => {
+t.test('a provider that uses another name for dimensions is configured with that name', async (t) => {
   const renaming = shipped().providers.filter((provider) => 'dimensions' in provider.rename)
   t.same(
     renaming.map((provider) => [provider.slug, provider.rename['dimensions']]),

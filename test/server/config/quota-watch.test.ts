@@ -40,7 +40,7 @@ t.test('version 1 counts nanoseconds', async (t) => {
   t.same(aSecondLater(t, files, later), { usable: 2, used: 1.5 })
 })
 
-t.test('without a quota, or without a count, nothing is used of it', async (t) => {
+t.test('reports no usage without a quota or without a usage count', async (t) => {
   t.same(aSecondLater(t, {}, {}), { usable: 8, used: 0 })
   const uncounted = inV2('/', { 'cpu.max': '200000 100000' })
   t.same(aSecondLater(t, uncounted, {}), { usable: 2, used: 0 })

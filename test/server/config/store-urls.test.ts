@@ -24,7 +24,7 @@ for (const [name, given] of [
   ['REDIS_URL', 'redis://:hun@ter2/x@redis.example'],
 ] as const) {
   t.test(
-    `a password that is not escaped is a problem of ${name}, which does not show it: ${given.replace('ter2', '…')}`,
+    `an unescaped password is reported as a problem of ${name}, without being shown: ${given.replace('ter2', '…')}`,
     (t) => {
       const problems = problemsOf({ [name]: given })
       t.match(problems, [{ name, expected: /in a password, write .* as %23 %2F %3F %40 %25/ }])
@@ -34,7 +34,7 @@ for (const [name, given] of [
   )
 }
 
-t.test('an address of Postgres may have several hosts, each with a port', (t) => {
+t.test('a Postgres URL may have several hosts, each with a port', (t) => {
   for (const given of [
     'postgres://u:p,1@10.0.0.1:5439,10.0.0.2:5440/d',
     'postgres://10.0.0.1:5439,10.0.0.2:5440,db.example:1/d?sslmode=require',
@@ -44,7 +44,7 @@ t.test('an address of Postgres may have several hosts, each with a port', (t) =>
   t.end()
 })
 
-t.test('refuses an unknown value of a libpq parameter in a URL of Postgres, and lists the values', (t) => {
+t.test('refuses an unknown value of a libpq parameter in a Postgres URL, and lists the valid values', (t) => {
   // Read as another mode, it would leave the host of the server unchecked.
   for (const [parameter, expected] of [
     ['sslmode=verfy-full', /^one of disable, allow, .*verify-full for `sslmode`$/],
@@ -61,7 +61,7 @@ t.test('refuses an unknown value of a libpq parameter in a URL of Postgres, and 
   t.end()
 })
 
-t.test('a file of certificates that a URL of Postgres names has to be readable', (t) => {
+t.test('a certificate file named in a Postgres URL must be readable', (t) => {
   for (const parameter of ['sslrootcert', 'sslcert', 'sslkey'])
     t.match(
       problemsOf({ DATABASE_URL: `postgres://u:hunter2@db/d?sslmode=require&${parameter}=/none/x.pem` }),
@@ -76,7 +76,7 @@ t.test('a file of certificates that a URL of Postgres names has to be readable',
   t.end()
 })
 
-t.test('a URL of Sentinels names the primary; their password and the authorities go with the URLs', (t) => {
+t.test('a URL of Sentinels names the primary; their password and the CA file are added to the URLs', (t) => {
   const { config } = good({
     REDIS_URL: 'redis+sentinel://u:p@10.0.0.1:26379,10.0.0.2/main/0',
     DATABASE_URL: 'postgres://u@db/d?sslmode=verify-full',
@@ -96,7 +96,7 @@ t.test('a URL of Sentinels names the primary; their password and the authorities
   t.end()
 })
 
-t.test('takes an address with an escaped password as it is', (t) => {
+t.test('accepts a URL with an escaped password unchanged', (t) => {
   const { config } = good({
     DATABASE_URL: 'postgres://sluice:a%23b%2Fc%25d@db.example/sluice',
     REDIS_URL: 'rediss://[::1]:6379/1',

@@ -26,7 +26,7 @@ function crowded() {
 }
 
 t.test(
-  'small answers pass a large one that waits, out of a reserve that large ones cannot take',
+  'small answers are admitted before a waiting large one, from a reserve that large ones cannot use',
   async (t) => {
     const { budget, granted } = crowded()
     for (let nth = 0; nth < 32; nth++) t.equal(budget.take(MIB), true)
@@ -37,7 +37,7 @@ t.test(
   },
 )
 
-t.test('large answers wait in order, even after one that is larger than the free room', async (t) => {
+t.test('large answers wait in order, even behind one that is larger than the free room', async (t) => {
   const { budget, granted } = crowded()
   budget.wait(of(2 * MIB, 0), () => granted.push('later'))
   budget.give(8 * MIB)
@@ -47,7 +47,7 @@ t.test('large answers wait in order, even after one that is larger than the free
   t.same(granted, ['large', 'later'])
 })
 
-t.test('an answer that began small does not grow into the reserve', async (t) => {
+t.test('an answer that was admitted as small cannot use the reserve when it grows', async (t) => {
   const { budget } = crowded()
   t.equal(budget.take(MIB / 2), true)
   t.equal(budget.grow(of(MIB / 2, MIB / 2)), true)
@@ -91,7 +91,7 @@ t.test('the end of the one answer that needed no more lets one of those that wai
   t.same(reported, ['second false', 'first true'])
 })
 
-t.test('one organization leaves half of the room to others, with however many keys', async (t) => {
+t.test('one organization leaves half of the room to others, however many keys it has', async (t) => {
   const budget = new AnswerBudget(UPSTREAM_ANSWERS_BYTES_MAX)
   const taken = Array.from({ length: 12 }, (_, nth) => budget.take(22 * MIB, by('flood', nth)))
   t.equal(taken.filter(Boolean).length, 5)
@@ -137,7 +137,7 @@ t.test(
   },
 )
 
-t.test("refuses the last of one organization's answers that wait for each other", async (t) => {
+t.test('when answers of one organization wait for each other, the last one is refused', async (t) => {
   const budget = new AnswerBudget(100)
   const reported: string[] = []
   t.ok(budget.take(20, by('b')) && budget.take(30, by('a')) && budget.take(20, by('a', 1)))

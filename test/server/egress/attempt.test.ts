@@ -23,7 +23,7 @@ function lineOf(): Line & { uses: string[] } {
   return { isLent: true, uses, cut: () => uses.push('cut'), resume: () => uses.push('resume') }
 }
 
-t.test('a deadline in the decoding of an answer cuts no connection', async (t) => {
+t.test('a deadline that expires while an answer is decoded does not cut the connection', async (t) => {
   const ended: string[] = []
   const home = {
     budget: new AnswerBudget(2 ** 20),
@@ -48,7 +48,7 @@ for (const [title, finish] of [
   ['whole', (attempt: StreamAttempt) => attempt.onComplete()],
   ['broken', (attempt: StreamAttempt) => attempt.onError(new Error('gone'), NO_BREAKAGE)],
 ] as const)
-  t.test(`a reader that closes a stream which is ${title} cuts no connection`, async (t) => {
+  t.test(`a reader that closes a stream which is ${title} does not cut the connection`, async (t) => {
     const home = { budget: new AnswerBudget(0), repeatStream: () => undefined, streamEnded: () => undefined }
     const asked: EgressExchangeRequest = {
       ...request(),

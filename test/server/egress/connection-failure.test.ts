@@ -32,7 +32,7 @@ const CLOSED = 'The server closed the connection before its answer was complete.
 for (const isLean of [true, false]) {
   const client = isLean ? 'the client of Sluice' : 'undici'
 
-  t.test(`a failed connection says why, by ${client}`, async (t) => {
+  t.test(`a failed connection reports its cause, with ${client}`, async (t) => {
     const resets = await serve(t, (socket) => socket.resetAndDestroy())
     const closes = await serve(t, (socket) => socket.end())
     const speaksOther = await serve(t, (socket) => socket.end('220 mail.example ESMTP\r\n\r\n'))
@@ -49,7 +49,7 @@ for (const isLean of [true, false]) {
   })
 }
 
-t.test('codes that no test can cause have their kind, and no text of the error is shown', (t) => {
+t.test('error codes that no test can cause are classified, and the text of the error is not shown', (t) => {
   for (const [code, connection] of [
     ['EAI_AGAIN', 'name'],
     ['ETIMEDOUT', 'timeout'],

@@ -33,7 +33,7 @@ for (const packing of PACKINGS)
   })
 
 for (const packing of PACKINGS)
-  t.test(`${packing}: gives the bytes that a read completes before the next read`, async (t) => {
+  t.test(`${packing}: returns the bytes that a read completes before it reads again`, async (t) => {
     const pieces = await packed(
       packing,
       EVENTS.map((event) => Buffer.from(event)),
@@ -52,7 +52,7 @@ for (const packing of PACKINGS)
     t.ok(body.isClosed)
   })
 
-t.test('a few bytes that are decoded to very many are read a piece at a time', async (t) => {
+t.test('a small body that decodes to a very large one is decoded one piece at a time', async (t) => {
   const size = 64 * 1024 * 1024
   for (const [encoding, bomb] of [
     ['gzip', gzipSync(Buffer.alloc(size))],
@@ -72,7 +72,7 @@ t.test('a few bytes that are decoded to very many are read a piece at a time', a
   }
 })
 
-t.test('the window of Brotli takes room of the budget of answers, and gives it back', async (t) => {
+t.test('the window of Brotli is charged to the answer budget, and released again', async (t) => {
   const size = 4 * 1024 * 1024
   const bytes = brotliCompressSync(Buffer.alloc(size), { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } })
   const room = new Room()
@@ -105,7 +105,7 @@ t.test('a body in no encoding stays as it is, an unknown or damaged one is inval
   t.equal(await textOf(decodedBody(new Pieces([bytes]), 'gzip', null)), 'upstream_invalid')
 })
 
-t.test('a reader that is closed waits no more', async (t) => {
+t.test('closing a reader ends its wait', async (t) => {
   const body = new Pieces([gzipSync('data: x\n\n').subarray(0, 12)], 'never')
   const reader = decodedBody(body, 'gzip', null)
   const waiting = reader.next()

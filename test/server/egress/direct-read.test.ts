@@ -44,7 +44,7 @@ function open(t: Test, port: number, connect = trustedConnector({})) {
   return { origin, seen }
 }
 
-t.test('undici reads a connection without the buffer of a stream, however reads are cut', async (t) => {
+t.test('undici reads a connection without a stream buffer, wherever the reads are split', async (t) => {
   let at = 1
   const port = await bytesServer(t, (socket) => {
     socket.setNoDelay(true)
@@ -57,7 +57,7 @@ t.test('undici reads a connection without the buffer of a stream, however reads 
   t.same(seen, { pushed: 0, sockets: 1 })
 })
 
-t.test('an answer with a slow reader is kept in the buffer of a stream, and comes in order', async (t) => {
+t.test('an answer with a slow reader is buffered in a stream, and arrives in order', async (t) => {
   const text = Array.from({ length: 300_000 }, (_, nth) => String(nth)).join(' ')
   const head = `HTTP/1.1 200 OK\r\ncontent-length: ${text.length}\r\n\r\n`
   const port = await bytesServer(t, (socket) => void socket.write(head + text))
@@ -76,7 +76,7 @@ t.test('an answer with a slow reader is kept in the buffer of a stream, and come
 })
 
 t.test(
-  'with a slow reader a long call holds two reads of its connection, a call two large ones',
+  'with a slow reader a long call holds two reads of its connection, any other call two large reads',
   async (t) => {
     const text = 'x'.repeat(4 * 2 ** 20)
     const head = `HTTP/1.1 200 OK\r\ncontent-length: ${text.length}\r\n\r\n`

@@ -35,7 +35,7 @@ t.test('an answer is held until it is released, and released once', async (t) =>
   t.equal(egress.load.heldBytes, 0)
 })
 
-t.test('a kept-alive connection is used again', async (t) => {
+t.test('reuses a kept-alive connection', async (t) => {
   const { call, provider } = await rigged(t)
   for (let nth = 0; nth < 5; nth++) {
     await call()
@@ -62,7 +62,7 @@ const misbehaviours: readonly (readonly [string, Behaviour, string])[] = [
   ['that overloads is answered as it is', refuses(529), 'answer 529'],
 ]
 for (const [title, behaviour, expected] of misbehaviours) {
-  t.test(`a provider ${title}, and nothing stays held, by either client`, async (t) => {
+  t.test(`a provider ${title}, and nothing stays held, with either client`, async (t) => {
     for (const isLean of [true, false]) {
       const { call, provider, rest } = await rigged(t, undefined, isLean)
       const isSlow = expected === 'upstream_slow'
@@ -80,7 +80,7 @@ for (const [title, behaviour, expected] of misbehaviours) {
   })
 }
 
-t.test('a provider that is not there is upstream_failed', async (t) => {
+t.test('a provider that cannot be reached is upstream_failed', async (t) => {
   const { call, provider, rest } = await rigged(t)
   await provider.close()
   t.equal(nameOf(await call()), 'upstream_failed')
@@ -102,7 +102,7 @@ for (const contentEncoding of ['gzip', 'deflate', 'br'] as const) {
   })
 }
 
-t.test('deflate without the header of zlib, which some servers send, is decoded', async (t) => {
+t.test('decodes deflate without the zlib header, which some servers send', async (t) => {
   const { call, provider } = await rigged(t)
   const body = deflateRawSync('{"a":1}')
   provider.script(({ res }) => void res.writeHead(200, { 'content-encoding': 'deflate' }).end(body))
@@ -131,7 +131,7 @@ for (const [encoding, encode] of [
   ['gzip', gzipSync],
   ['br', brotliCompressSync],
 ] as const) {
-  t.test(`a long error body in ${encoding} is that error still, with its Retry-After`, async (t) => {
+  t.test(`a long error body in ${encoding} keeps its status and its Retry-After`, async (t) => {
     const { call, provider, rest } = await rigged(t)
     const long = encode(randomBytes(512 * 1024))
     provider.script(({ res }) => {
@@ -142,7 +142,7 @@ for (const [encoding, encode] of [
   })
 }
 
-t.test('a chunked answer in many pieces comes out in one', async (t) => {
+t.test('a chunked answer in many pieces is returned as one', async (t) => {
   const { call, provider } = await rigged(t)
   provider.script(answers({ dimensions: 20_000, chunkBytes: 1000 }), answers({ dimensions: 20_000 }))
   const [chunked, plain] = [await call(), await call()]
@@ -163,7 +163,7 @@ t.test('an answer above the size that is copied into place comes out whole, anno
   t.equal(egress.load.heldBytes, 0)
 })
 
-t.test('a large request body arrives as its parts, in order, with its length', async (t) => {
+t.test('a large request body is sent in its parts, in order, with its length', async (t) => {
   const { call, provider } = await rigged(t)
   const slice = Buffer.from(JSON.stringify('x'.repeat(3 * 1024 * 1024)))
   const head = Buffer.from('{"model":"m","input":')
@@ -195,7 +195,7 @@ t.test('a closed connection is not replaced twice, nor for a request that may no
 
 for (const isAnnounced of [true, false]) {
   t.test(
-    `an answer ${isAnnounced ? 'of known length' : 'of unknown length'} waits for room and then comes whole`,
+    `an answer ${isAnnounced ? 'of known length' : 'of unknown length'} waits for room and is then returned whole`,
     async (t) => {
       const body = Buffer.alloc(600_000, 'y')
       const { call, provider, rest } = await rigged(t, 1_000_000)
@@ -214,7 +214,7 @@ for (const isAnnounced of [true, false]) {
 }
 
 t.test(
-  'one of two answers that could wait for each other for ever comes whole, the other is busy',
+  'of two answers that could wait for each other forever, one is returned whole and the other is busy',
   async (t) => {
     const { call, provider, egress, rest } = await rigged(t, 1_000_000)
     const half = Buffer.alloc(400_000, 'y')
@@ -235,7 +235,7 @@ t.test(
   },
 )
 
-t.test('an answer that finds no room within its attempt is busy', async (t) => {
+t.test('an answer that gets no room before its attempt ends is busy', async (t) => {
   const { call, provider, rest } = await rigged(t, 1_000_000)
   provider.usually(sends(Buffer.alloc(600_000, 'y')))
   const first = await call()
@@ -251,7 +251,7 @@ t.test('an answer that finds no room within its attempt is busy', async (t) => {
 })
 
 t.test(
-  'under a random mix of answers, misbehaviours and leaving callers every call settles and nothing stays held',
+  'under a random mix of answers, faults and disconnecting callers every call settles and nothing stays held',
   async (t) => {
     const { call, provider, rest } = await rigged(t, 300_000)
     const mix = [

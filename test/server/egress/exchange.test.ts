@@ -55,7 +55,7 @@ for (const isKnown of [true, false]) {
   )
 }
 
-t.test('a body of bytes goes with its length, with any method', async (t) => {
+t.test('a body of bytes is sent with its length, with any method', async (t) => {
   const { target, exchange } = await rigged(t)
   target.answer(
     (req, res) =>
@@ -66,7 +66,7 @@ t.test('a body of bytes goes with its length, with any method', async (t) => {
   t.equal(await textOf(await exchange({ method: 'DELETE', body: Buffer.from('bytes') })), 'DELETE 5 bytes')
 })
 
-t.test('a body is read no faster than the other side takes it', async (t) => {
+t.test('a body is read only as fast as the destination accepts it', async (t) => {
   const { target, exchange } = await rigged(t)
   let resume: () => void = () => undefined
   target.answer((req, res) => void (resume = () => void req.resume().on('end', () => res.end('whole'))))
@@ -79,7 +79,7 @@ t.test('a body is read no faster than the other side takes it', async (t) => {
   t.equal(await textOf(await outcome), 'whole')
 })
 
-t.test('an answer is read no faster than its reader asks', async (t) => {
+t.test('an answer is read only as fast as its reader asks for it', async (t) => {
   const { target, exchange } = await rigged(t)
   let sent = 0
   target.answer(
@@ -121,7 +121,7 @@ for (const [title, ending, length, is] of [
   })
 }
 
-t.test('both ways flow at once', async (t) => {
+t.test('request and response bodies flow at the same time', async (t) => {
   const { target, exchange } = await rigged(t)
   target.answer((req, res) => void req.pipe(res))
   const outcome = await exchange({ method: 'POST', body: pieces(MANY).body })
@@ -129,7 +129,7 @@ t.test('both ways flow at once', async (t) => {
 })
 
 t.test(
-  'an answer that is whole while the body still flows stops the body and closes the connection',
+  'an answer that completes while the request body is still sent stops the body and closes the connection',
   async (t) => {
     const { target, exchange, rest } = await rigged(t)
     target.answer((_req, res) => void res.writeHead(413, { 'content-length': 5 }).end('early'))
@@ -163,7 +163,7 @@ t.test('a body that ends before its length is client_gone', async (t) => {
   )
 })
 
-t.test('a body of a refused destination may be destroyed with an error later', async (t) => {
+t.test('the body of a refused destination may be destroyed later with an error', async (t) => {
   const { exchange } = await rigged(t, { allow: [] })
   const { body } = pieces(1)
   t.equal(await textOf(await exchange({ method: 'POST', body })), 'destination_refused')
@@ -176,7 +176,7 @@ for (const [method, status, headers] of [
   ['GET', 204, {}],
   ['GET', 304, { 'content-length': '10' }],
 ] as const) {
-  t.test(`${method} with ${status} has no body, whatever its length says`, async (t) => {
+  t.test(`${method} with ${status} has no body, whatever its content-length`, async (t) => {
     const { target, exchange, rest } = await rigged(t)
     target.answer((_req, res) => void res.writeHead(status, headers).end())
     const outcome = await exchange({ method })
@@ -217,7 +217,7 @@ for (const [what, text] of [
 }
 
 t.test(
-  'an answer that breaks off ends its reader with upstream_failed, never as if it were whole',
+  'an answer that breaks off ends its reader with upstream_failed, and never counts as whole',
   async (t) => {
     const { target, exchange, rest } = await rigged(t)
     target.answer((_req, res) => {
@@ -244,7 +244,7 @@ t.test('an answer that ends with its connection is not whole when that breaks', 
   await rest()
 })
 
-t.test('the time for an answer to begin is asked again whenever it has come', async (t) => {
+t.test('asks for the begin deadline again each time it expires', async (t) => {
   const { target, exchange, rest } = await rigged(t)
   target.answer(() => undefined)
   let asked = 0
@@ -254,7 +254,7 @@ t.test('the time for an answer to begin is asked again whenever it has come', as
   await rest()
 })
 
-t.test('an answer that may begin whenever it likes is asked about once', async (t) => {
+t.test('asks only once when the begin deadline is infinite', async (t) => {
   const { target, exchange } = await rigged(t)
   target.answer((_req, res) => void setTimeout(() => res.end('late'), 50))
   let asked = 0
@@ -269,7 +269,7 @@ t.test('a reader that waits longer than stallMs gets upstream_slow', async (t) =
   await rest()
 })
 
-t.test('the signal ends an exchange that has no answer yet, with its connection', async (t) => {
+t.test('the signal ends an exchange without an answer, and closes its connection', async (t) => {
   const { target, exchange, rest } = await rigged(t)
   const ender = new AbortController()
   target.answer(() => ender.abort(new CallEnded('deadline')))
@@ -279,7 +279,7 @@ t.test('the signal ends an exchange that has no answer yet, with its connection'
   t.equal(target.connections, 1, 'and makes no further connection')
 })
 
-t.test('a reader that is closed ends an answer, with its connection', async (t) => {
+t.test('closing the reader ends the answer and its connection', async (t) => {
   const { target, exchange, rest } = await rigged(t)
   target.answer((_req, res) => void pieces(Infinity).body.pipe(res))
   const outcome = await exchange()

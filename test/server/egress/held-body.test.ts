@@ -13,7 +13,7 @@ function taken(make: () => unknown): number {
   return kept === null ? 0 : bytes
 }
 
-t.test('a length that is only claimed takes no memory; room is made when a quarter is here', async (t) => {
+t.test('an announced length allocates no memory until a quarter of the body has arrived', async (t) => {
   const body = new HeldBody(new AnswerBudget(256 * MIB), 128 * MIB)
   const bytes = taken(() => body.hold(128 * MIB, never))
   t.ok(bytes < MIB)
@@ -23,7 +23,7 @@ t.test('a length that is only claimed takes no memory; room is made when a quart
   body.drop()
 })
 
-t.test('a body that waits for room gets none after its end, and holds nothing', async (t) => {
+t.test('a body that ended while it waited for room gets none, and holds nothing', async (t) => {
   const budget = new AnswerBudget(64 * MIB)
   const [other, body] = [new HeldBody(budget, -1), new HeldBody(budget, -1)]
   t.ok(other.hold(64 * MIB, never))
@@ -37,7 +37,7 @@ t.test('a body that waits for room gets none after its end, and holds nothing', 
   t.equal(budget.heldBytes, 0)
 })
 
-t.test('pieces of any sizes come out in order, placed or joined', async (t) => {
+t.test('returns pieces of any size in order, whether they were copied into place or joined', async (t) => {
   for (const sizeBytes of [10, 4 * MIB, 4 * MIB + 1, 9 * MIB + 3]) {
     for (const pieces of [1, 2, 3, 7, 1_000]) {
       const whole = Buffer.alloc(
@@ -56,7 +56,7 @@ t.test('pieces of any sizes come out in order, placed or joined', async (t) => {
   }
 })
 
-t.test('a body that is dropped forgets its bytes, placed or not', async (t) => {
+t.test('a dropped body releases its bytes, whether they were copied into place or not', async (t) => {
   for (const sizeBytes of [MIB, 9 * MIB]) {
     const body = new HeldBody(new AnswerBudget(256 * MIB), sizeBytes)
     body.hold(sizeBytes, never)
@@ -66,7 +66,7 @@ t.test('a body that is dropped forgets its bytes, placed or not', async (t) => {
   }
 })
 
-t.test('pieces of a large body leave their list as they are copied', async (t) => {
+t.test('pieces of a large body leave the list as soon as they are copied', async (t) => {
   const pieces = Array.from({ length: 9 }, (_, nth) => Buffer.alloc(MIB, nth))
   const expected = Buffer.concat(pieces)
   const whole = assemble(pieces, 9 * MIB)

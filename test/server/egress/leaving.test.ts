@@ -6,7 +6,7 @@ import { openEgress } from '../../../src/server/egress/egress.ts'
 import { nameOf, released, request, rigged } from '../../support/egress/egress-rig.ts'
 import { answers, neverAnswers } from '../../support/embeddings/provider-behaviours.ts'
 
-t.test('a caller who leaves before the request is sent cancels it', async (t) => {
+t.test('a caller that disconnects before the request is sent cancels it', async (t) => {
   const egress = openEgress()
   const silent = createServer((socket) => void t.teardown(() => socket.destroy()))
   await new Promise<void>((listening) => silent.listen(0, '127.0.0.1', listening))
@@ -26,7 +26,7 @@ for (const [why, name] of [
   ['deadline', 'deadline_exceeded'],
   ['drain', 'draining'],
 ] as const) {
-  t.test(`a call that ends by ${why} before its request is sent is ${name}`, async (t) => {
+  t.test(`a call that a ${why} ends before its request is sent is ${name}`, async (t) => {
     const { call } = await rigged(t)
     const ender = new AbortController()
     const outcome = call({ call: ender, mayCutSent: true })
@@ -35,7 +35,7 @@ for (const [why, name] of [
   })
 }
 
-t.test('a request that is given up before its connection stands leaves that to the next one', async (t) => {
+t.test('a connection that is being opened for a cancelled request serves the next one', async (t) => {
   const { call, provider, rest } = await rigged(t)
   const caller = new AbortController()
   const given = call({ call: caller, mayCutSent: true })
@@ -46,7 +46,7 @@ t.test('a request that is given up before its connection stands leaves that to t
   t.same([provider.calls.length, provider.connections.total], [1, 1])
 })
 
-t.test('a caller who leaves after the request is sent changes nothing', async (t) => {
+t.test('a caller that disconnects after the request is sent does not cancel it', async (t) => {
   const { call, provider } = await rigged(t)
   const caller = new AbortController()
   let answerNow: () => void = () => undefined
@@ -58,7 +58,7 @@ t.test('a caller who leaves after the request is sent changes nothing', async (t
   t.equal(nameOf(await outcome), 'answer 200')
 })
 
-t.test('a read that may be cut ends when its caller leaves', async (t) => {
+t.test('a read that may be cut ends when its caller disconnects', async (t) => {
   const { call, provider, rest } = await rigged(t)
   const caller = new AbortController()
   provider.script(neverAnswers)
@@ -70,7 +70,7 @@ t.test('a read that may be cut ends when its caller leaves', async (t) => {
 })
 
 t.test(
-  'a request that may not be written any more when its turn has come is not sent, and the connection stays',
+  'a request that may no longer be written when it gets a connection is not sent, and the connection stays open',
   async (t) => {
     const { provider, call, rest } = await rigged(t)
     released(await call())
@@ -83,7 +83,7 @@ t.test(
 )
 
 t.test(
-  'whether it may be written is asked when it has a connection, and never of one that gets none',
+  'asks for permission to write when a request has a connection, and never when it gets none',
   async (t) => {
     const { provider, call, rest } = await rigged(t)
     let asked = 0

@@ -35,7 +35,7 @@ async function turn(): Promise<void> {
   for (let nth = 0; nth < 3; nth++) await new Promise((next) => setImmediate(next))
 }
 
-t.test('a body of slices arrives as it is, with its length, whatever is asked for by headers', async (t) => {
+t.test('a body of slices is sent unchanged with its length, whatever headers the request has', async (t) => {
   const { provider, exchange } = await openLongCalls(t)
   const body = [Buffer.from('{"model":"m","stream":true,"messages":"'), LARGE, Buffer.from('"}')]
   const headers = ['accept-encoding', 'gzip', 'Content-Length', '1', 'x-a', 'b']
@@ -47,7 +47,7 @@ t.test('a body of slices arrives as it is, with its length, whatever is asked fo
   t.notOk('transfer-encoding' in (call?.headers ?? {}))
 })
 
-t.test('parts arrive in their order, with their length, be they joined or not', async (t) => {
+t.test('parts are sent in order with their length, joined or not', async (t) => {
   const { provider, exchange, rest } = await openLongCalls(t)
   for (const bytes of [0, 1, JOINED_BODY_BYTES_MAX - 4, JOINED_BODY_BYTES_MAX - 3, 300_000]) {
     const body = [Buffer.from('{"'), Buffer.alloc(bytes, 'x'), Buffer.from('"}')]
@@ -63,7 +63,7 @@ t.test('parts arrive in their order, with their length, be they joined or not', 
 })
 
 t.test(
-  'long calls have connections of their own, and one that was read to its end serves the next',
+  'long calls have their own connections, and a connection that was read to its end serves the next call',
   async (t) => {
     const { provider, origin, exchange, rest } = await openLongCalls(t)
     for (const answer of [answersChat(), refusesChat(429), answersChat()]) {
@@ -83,7 +83,7 @@ t.test(
 )
 
 t.test(
-  'beyond its places a front is busy for a second, over all origins, and a place that is left serves',
+  'a front without a free place for long calls, counted over all origins, is busy for a second; a freed place is used again',
   async (t) => {
     const { provider, egress, exchange } = await openLongCalls(t, { longCallsMax: 2 }, silentChat)
     const other = egress.trusted(provider.origin.replace('127.0.0.1', 'localhost'))
@@ -100,7 +100,7 @@ t.test(
   },
 )
 
-t.test('calls that are not long find room while all long ones are taken', async (t) => {
+t.test('calls that are not long find room while all places for long calls are taken', async (t) => {
   const { provider, origin, exchange } = await openLongCalls(t, { longCallsMax: 1 }, silentChat)
   const open = exchange()
   await provider.arrived(0)
@@ -111,7 +111,7 @@ t.test('calls that are not long find room while all long ones are taken', async 
 })
 
 t.test(
-  'an organization, a workspace and a key have their shares of the places, and no other suffers',
+  'an organization, a workspace and a key each get only their share of the places, so that others can still call',
   (t) => {
     const max = 64
     for (const [share, callers] of [
@@ -132,7 +132,7 @@ t.test(
   },
 )
 
-t.test('exchanges and whole answers count for the share of their caller', async (t) => {
+t.test('exchanges and whole answers count against the share of their caller', async (t) => {
   const { provider, origin, exchange, rest } = await openLongCalls(t, { longCallsMax: 4 }, silentChat)
   const leaving = new AbortController()
   const [one, other] = [caller('o'), caller('p')]
@@ -154,7 +154,7 @@ t.test('exchanges and whole answers count for the share of their caller', async 
   await rest()
 })
 
-t.test('a call that is over listens to its signal no more', async (t) => {
+t.test('a finished call removes its listener from its signal', async (t) => {
   const { provider, exchange } = await openLongCalls(t)
   const { signal } = new AbortController()
   for (const signalEnds of ['head', 'response'] as const)
@@ -215,7 +215,7 @@ t.test('a caller who leaves drops its waiting pieces, and an unsent call stays u
   t.equal(provider.calls.length, 1)
 })
 
-t.test('without a word about the response the signal ends its head alone', async (t) => {
+t.test('by default the signal can end a call only until its response head', async (t) => {
   const { exchange } = await openLongCalls(t)
   const leaving = new AbortController()
   const outcome = await exchange({ signal: leaving.signal })
@@ -223,29 +223,26 @@ t.test('without a word about the response the signal ends its head alone', async
   t.match(await textOf(outcome), /\[DONE\]/)
 })
 
-t.test(
-  'a provider is read no faster than its reader asks, at the bound that the request names',
-  async (t) => {
-    const { exchange, rest } = await openLongCalls(t, {}, endless)
-    let written = 0
-    async function endless(...[call, reply]: Parameters<FakeAnswer>): Promise<void> {
-      await reply.head(200, {})
-      while (!call.isClosed) {
-        await reply.write(LARGE.subarray(0, 16_384))
-        written += 16_384
-      }
+t.test('a provider is read only as fast as the reader asks, up to the limit in the request', async (t) => {
+  const { exchange, rest } = await openLongCalls(t, {}, endless)
+  let written = 0
+  async function endless(...[call, reply]: Parameters<FakeAnswer>): Promise<void> {
+    await reply.head(200, {})
+    while (!call.isClosed) {
+      await reply.write(LARGE.subarray(0, 16_384))
+      written += 16_384
     }
-    const { body } = must(await exchange({ aheadBytesMax: UPSTREAM_EVENTS_BYTES_MAX }))
-    await until(() => written > UPSTREAM_EVENTS_BYTES_MAX)
-    const before = await still(() => written)
-    for (let read = 0; read < 2 * before;) read += must(await body.next())?.length ?? 0
-    t.ok(written > before)
-    body.close()
-    await rest()
-  },
-)
+  }
+  const { body } = must(await exchange({ aheadBytesMax: UPSTREAM_EVENTS_BYTES_MAX }))
+  await until(() => written > UPSTREAM_EVENTS_BYTES_MAX)
+  const before = await still(() => written)
+  for (let read = 0; read < 2 * before;) read += must(await body.next())?.length ?? 0
+  t.ok(written > before)
+  body.close()
+  await rest()
+})
 
-t.test('a request that may have begun at the provider is not sent again', async (t) => {
+t.test('a request that the provider may have started is not sent again', async (t) => {
   const rig = await openLongCalls(t)
   await textOf(await rig.exchange())
   await turn()
@@ -258,7 +255,7 @@ t.test('a request that may have begun at the provider is not sent again', async 
   t.equal(rig.provider.calls.length, 4)
 })
 
-t.test('a connection that was closed while it was idle costs no call', async (t) => {
+t.test('a connection that was closed while idle fails no call', async (t) => {
   const rig = await openLongCalls(t)
   for (let nth = 0; nth < 5; nth++) {
     t.match(await textOf(await rig.exchange()), /\[DONE\]/)
@@ -268,7 +265,7 @@ t.test('a connection that was closed while it was idle costs no call', async (t)
   t.equal(rig.provider.calls.length, 5)
 })
 
-t.test('under a mix of ends and leaving callers every place comes back', async (t) => {
+t.test('under a mix of endings and disconnecting callers every place is returned', async (t) => {
   const rig = await openLongCalls(t, { longCallsMax: 40 })
   await Promise.all(Array.from({ length: 40 }, (_, nth) => mixed(t, rig, nth)))
   await rig.rest()

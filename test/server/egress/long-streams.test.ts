@@ -54,7 +54,7 @@ async function restOfTurn(): Promise<void> {
   for (let nth = 0; nth < 10; nth++) await Promise.resolve()
 }
 
-t.test('one read of the socket gives one piece, in the turn in which it came', async (t) => {
+t.test('one read of the socket yields one piece, in the same turn', async (t) => {
   const { attempt } = begun()
   let isNextTurn = false
   setImmediate(() => (isNextTurn = true))
@@ -72,7 +72,7 @@ t.test('one read of the socket gives one piece, in the turn in which it came', a
   t.notOk(isNextTurn)
 })
 
-t.test('bytes that come in one read with the end, or with a break, are read before it', async (t) => {
+t.test('bytes that arrive in the same read as the end or a break are delivered before it', async (t) => {
   const { attempt: whole } = begun()
   const waiting = whole.next()
   whole.onData(Buffer.from('a'))
@@ -90,27 +90,24 @@ for (const [bound, more] of [
   [UPSTREAM_EVENTS_BYTES_MAX, { aheadBytesMax: UPSTREAM_EVENTS_BYTES_MAX }],
   [UPSTREAM_STREAM_BYTES_MAX, {}],
 ] as const) {
-  t.test(
-    `at ${bound} bytes that wait, the socket is read no more until half of them are taken`,
-    async (t) => {
-      const { attempt, seen } = begun(more)
-      const quarter = Buffer.alloc(bound / 4)
-      for (const isReadOn of [true, true, true, false]) {
-        t.equal(attempt.onData(quarter), isReadOn)
-        await restOfTurn()
-      }
-      must(await attempt.next())
-      t.equal(seen.resumes, 0)
-      must(await attempt.next())
-      t.equal(seen.resumes, 1)
-      must(await attempt.next())
-      t.equal(seen.resumes, 1, 'once')
-    },
-  )
+  t.test(`at ${bound} waiting bytes the socket is paused until half of them are read`, async (t) => {
+    const { attempt, seen } = begun(more)
+    const quarter = Buffer.alloc(bound / 4)
+    for (const isReadOn of [true, true, true, false]) {
+      t.equal(attempt.onData(quarter), isReadOn)
+      await restOfTurn()
+    }
+    must(await attempt.next())
+    t.equal(seen.resumes, 0)
+    must(await attempt.next())
+    t.equal(seen.resumes, 1)
+    must(await attempt.next())
+    t.equal(seen.resumes, 1, 'once')
+  })
 }
 
 t.test(
-  'a piece above the bound that goes to a waiting reader does not pause the socket, the next piece does',
+  'a piece above the limit that is given to a waiting reader does not pause the socket, the next piece does',
   async (t) => {
     const { attempt, seen } = begun({ aheadBytesMax: 4 })
     const waiting = attempt.next()
@@ -123,7 +120,7 @@ t.test(
   },
 )
 
-t.test('a stall counts while the reader waits, and at no other time', async (t) => {
+t.test('a stall is timed only while the reader waits', async (t) => {
   const { attempt, seen } = begun()
   for (const isThere of [false, true]) {
     if (isThere) attempt.onData(Buffer.from('a'))
@@ -144,7 +141,7 @@ t.test('a stall counts while the reader waits, and at no other time', async (t) 
 })
 
 t.test(
-  'over a socket too, chunks of one write are one piece, and each event comes before the next leaves',
+  'also over a socket, chunks of one write are one piece, and each event arrives before the next is sent',
   async (t) => {
     const rig = await openLongCalls(t)
     const steps = new Steps()
@@ -170,7 +167,7 @@ t.test(
   },
 )
 
-t.test('every cut of a body is a break, and the bytes before it are read', async (t) => {
+t.test('a body that is cut anywhere is reported as broken, after the bytes before the cut', async (t) => {
   const rig = await openLongCalls(t)
   const steps = new Steps()
   const events = [{ data: 'one' }, { data: 'two' }]
@@ -220,7 +217,7 @@ for (const [what, text, is] of [
   ['with trailers', `${CHUNKED}\r\n2\r\nab\r\n0\r\nx-end: 1\r\n\r\n`, 'ab'],
   ['that ends with its connection', `${HEAD}connection: close\r\n\r\nab`, 'ab'],
 ] as const) {
-  t.test(`a response ${what} is read as ${is} by either client, and no place stays taken`, async (t) => {
+  t.test(`a response ${what} is read as ${is} by either client, and its place is freed`, async (t) => {
     for (const isLean of [true, false]) {
       const rig = await openLongCalls(t, { isLean })
       rig.provider.script(says(text))
@@ -231,7 +228,7 @@ for (const [what, text, is] of [
   })
 }
 
-t.test('bytes after a response that is longer than it says reach no later call', async (t) => {
+t.test('bytes beyond the length of a response do not reach a later call', async (t) => {
   const rig = await openLongCalls(t)
   const more = `${HEAD}content-length: 6\r\n\r\nforged`
   rig.provider.script(says(`${HEAD}content-length: 2\r\n\r\nab${more}`, true))
@@ -240,7 +237,7 @@ t.test('bytes after a response that is longer than it says reach no later call',
   t.equal(rig.provider.calls[1]?.connection, 1)
 })
 
-t.test('headers may have 32 KiB, and no more', async (t) => {
+t.test('headers may have at most 32 KiB', async (t) => {
   const rig = await openLongCalls(t)
   const fits = 'y'.repeat(UPSTREAM_HEADERS_BYTES_MAX - 200)
   rig.provider.script(answersChat({}, { headers: { 'x-long': fits } }))
@@ -268,7 +265,7 @@ t.test('a provider that stalls before its head or within it is slow, and its con
 })
 
 t.test(
-  'a provider that breaks or answers while a large body is on its way ends the call and nothing else',
+  'a provider that breaks or answers while a large body is being sent ends only that call',
   async (t) => {
     const rig = await openLongCalls(t)
     const piece = Buffer.alloc(1024 * 1024, 'x')
@@ -304,7 +301,7 @@ function textIn(piece: Uint8Array | null): string {
   return Buffer.from(piece ?? []).toString()
 }
 
-t.test('nothing of a request stays in memory while its response streams', async (t) => {
+t.test('no memory holds a request while its response streams', async (t) => {
   setFlagsFromString('--expose-gc')
   const gc = runInNewContext('gc') as () => void
   const { exchange, provider } = await openLongCalls(t, {}, streams([], { ending: 'silent' }))

@@ -114,7 +114,7 @@ t.test('streams leave the short calls to their host its connections, and blame i
   await Promise.all(streams)
 })
 
-t.test('a front has so many calls to hosts of callers, and one more is busy', async (t) => {
+t.test('a front has at most VETTED_CALLS_MAX calls to hosts of callers, and one more is busy', async (t) => {
   const rig = await rigged(t)
   const { target, egress } = rig
   const ask = asker(rig)
@@ -128,7 +128,7 @@ t.test('a front has so many calls to hosts of callers, and one more is busy', as
 })
 
 t.test(
-  'a workspace whose destinations never answer does not take the gate from others, nor a host',
+  'a workspace whose destinations never answer does not block other workspaces, and a host does not block other hosts',
   async (t) => {
     const rig = await rigged(t)
     const { target, egress } = rig
@@ -170,7 +170,7 @@ t.test('endless hosts do not make endless pools: the one that was used longest a
   await until(() => target.open <= VETTED_POOLS_MAX)
 })
 
-t.test('idle sockets of other hosts make room before the gate runs out of them', async (t) => {
+t.test('idle sockets of other hosts are closed before the sockets run out', async (t) => {
   const rig = await rigged(t)
   const { target } = rig
   const ask = asker(rig)
@@ -189,7 +189,7 @@ t.test('idle sockets of other hosts make room before the gate runs out of them',
 })
 
 t.test(
-  'an idle connection is closed soon, though the other side would keep it for minutes, and before its pool',
+  'an idle connection is closed soon, and before its pool, even when the server would keep it for minutes',
   async (t) => {
     const rig = await rigged(t)
     const { target } = rig
@@ -202,7 +202,7 @@ t.test(
   },
 )
 
-t.test('names that never resolve hold few lookups, and no caller waits for one for long', async (t) => {
+t.test('names that never resolve hold few lookups, and no caller waits long for a lookup', async (t) => {
   let running = 0
   const { egress } = await rigged(t, { resolve: () => (running++, new Promise(() => undefined)) })
   const check = async (nth: number): Promise<string> => {
@@ -225,7 +225,7 @@ t.test('names that never resolve hold few lookups, and no caller waits for one f
   t.equal(names.filter((name) => name === 'busy').length, LOOKUPS_WAITING_MAX)
 })
 
-t.test('names of one workspace that never resolve do not stop the lookups of others', async (t) => {
+t.test('names that never resolve use up the lookups of their own workspace only', async (t) => {
   stopTime(t)
   const hung: (() => void)[] = []
   const { egress } = await rigged(t, {
@@ -260,7 +260,7 @@ t.test('names of one workspace that never resolve do not stop the lookups of oth
 })
 
 t.test(
-  'answers that destinations of callers announce and never send take no room from those of providers',
+  'answers that hosts of callers announce and never send take no room from answers of providers',
   async (t) => {
     const { egress, target, origin } = await rigged(t)
     target.answer(

@@ -46,7 +46,7 @@ async function asked(t: Test, { tls, roots = [], host = 'good.example' }: Input)
 }
 
 t.test(
-  "with a root of the operator's the name is verified and sent, though the address was chosen here",
+  'with a root certificate of the operator the host name is sent and verified, although Sluice chose the address',
   { skip },
   async (t) => {
     const authority = startAuthority(t)
@@ -59,7 +59,7 @@ t.test(
 )
 
 t.test(
-  'a connection that breaks while its handshake ends is broken, and no refusal of its address',
+  'a connection that breaks during its handshake counts as broken, not as a refused address',
   { skip },
   async (t) => {
     const authority = startAuthority(t)
@@ -91,7 +91,7 @@ t.test(
   },
 )
 
-t.test('an address that a caller names itself is verified as that address', { skip }, async (t) => {
+t.test('an IP address that the caller names is verified as that address', { skip }, async (t) => {
   const authority = startAuthority(t)
   const good = await asked(t, {
     tls: authority.issue(['IP:127.0.0.1']),
@@ -110,7 +110,7 @@ t.test('an address that a caller names itself is verified as that address', { sk
 })
 
 t.test(
-  'refuses a certificate of another name or issuer, or an expired one, and sends nothing',
+  'refuses a certificate with another name or issuer, or an expired one, and sends nothing',
   { skip },
   async (t) => {
     const [known, unknown] = [startAuthority(t), startAuthority(t)]

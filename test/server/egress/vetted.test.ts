@@ -2,7 +2,7 @@ import t from 'tap'
 import { exchangeRequest, rigged, textOf } from '../../support/egress/vetted-stand.ts'
 
 t.test(
-  'an exchange with an admitted address goes there under its name, and comes back as it is',
+  'an exchange with an admitted address is sent with its host name, and its response is returned unchanged',
   async (t) => {
     const { target, exchange, egress, rest } = await rigged(t)
     target.answer((req, res) => {
@@ -59,7 +59,7 @@ t.test('a call asks for identity encoding, whatever its headers say', async (t) 
 })
 
 t.test(
-  'a name with one address that is not public is refused whole, and says no more than that',
+  'refuses a name if one of its addresses is not public, and the failure reveals no more than that',
   async (t) => {
     const { target, exchange } = await rigged(t, {
       allow: [],
@@ -92,7 +92,7 @@ t.test('tries the next address when the first does not answer', async (t) => {
 })
 
 t.test(
-  'one own port is refused though the list admits loopback; a store and any admin port of ours are at any such address',
+  'refuses the port of the node although the list admits loopback, and store and admin ports at every listed address',
   async (t) => {
     const own = { node: [0], stores: [0], admin: () => new Set<number>() }
     const { target, origin, exchange } = await rigged(t, {
@@ -112,7 +112,7 @@ t.test(
   },
 )
 
-t.test('an entry with a port admits that port alone, and a callback never speaks plain HTTP', async (t) => {
+t.test('an entry with a port admits that port only, and a callback never uses plain HTTP', async (t) => {
   const first = await rigged(t, { allow: ['http:127.0.0.1:1024'] })
   t.equal(await textOf(await first.exchange()), 'destination_refused')
   const { exchange, origin, target } = await rigged(t)
@@ -124,7 +124,7 @@ t.test('an entry with a port admits that port alone, and a callback never speaks
   t.equal(firstByte, 0, 'it got a TLS greeting, which is no request')
 })
 
-t.test('a check looks at the name and connects to nothing', async (t) => {
+t.test('a check resolves the name and connects to nothing', async (t) => {
   const answers = [['127.0.0.1'], ['10.0.0.1', '127.0.0.1'], []]
   const { target, origin } = await rigged(t, { resolve: () => Promise.resolve(answers.shift() ?? []) })
   t.match(await origin().check(), { ok: true })

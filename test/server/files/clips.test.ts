@@ -77,7 +77,7 @@ function readerOf(pieces: readonly Uint8Array[], end: Outcome<Uint8Array | null>
   return { next: async () => left.shift() ?? end, close: () => undefined }
 }
 
-t.test('a clip is stored sealed, and read back as it was', async (t) => {
+t.test('a clip is stored sealed, and read back unchanged', async (t) => {
   const { store, read, storage } = await open(t)
   const long = Buffer.concat([CLIP, box('mdat', 700_000)])
   const stored = must(
@@ -95,14 +95,14 @@ const BAD: readonly (readonly [string, readonly Uint8Array[], string])[] = [
   ['no byte at all', [], 'video_clip_invalid'],
 ]
 for (const [what, pieces, name] of BAD) {
-  t.test(`${what} is refused and leaves nothing`, async (t) => {
+  t.test(`${what} is refused and leaves nothing in storage`, async (t) => {
     const { store, isEmpty } = await open(t)
     t.match(await store(readerOf(pieces)), { ok: false, failure: { name } })
     t.ok(await isEmpty())
   })
 }
 
-t.test('a clip that is too large is refused before it is read whole', async (t) => {
+t.test('a clip that is too large is refused before it is read completely', async (t) => {
   const { store, isEmpty } = await open(t)
   let pieces = 0
   const endless: ByteReader = {
@@ -115,7 +115,7 @@ t.test('a clip that is too large is refused before it is read whole', async (t) 
   t.ok(await isEmpty())
 })
 
-t.test('a reader that fails, or throws, leaves nothing, and is closed', async (t) => {
+t.test('a reader that fails or throws is closed, and leaves nothing in storage', async (t) => {
   const { store, isEmpty } = await open(t)
   t.match(await store(readerOf([CLIP.subarray(0, 50)], fail('upstream_failed'))), {
     ok: false,
@@ -128,7 +128,7 @@ t.test('a reader that fails, or throws, leaves nothing, and is closed', async (t
   t.ok(await isEmpty())
 })
 
-t.test('one that is called off leaves nothing', async (t) => {
+t.test('a clip whose call is aborted leaves nothing in storage', async (t) => {
   const { store, isEmpty } = await open(t)
   const ender = new AbortController()
   const bytes: ByteReader = {
@@ -142,7 +142,7 @@ t.test('one that is called off leaves nothing', async (t) => {
   t.ok(await isEmpty())
 })
 
-t.test('a clip reserves room for the size of most clips, not for the largest', async (t) => {
+t.test('a clip reserves the size of most clips, not of the largest', async (t) => {
   const { store, rooms } = await open(t)
   must(await store(readerOf([CLIP])))
   const [room = 0] = rooms

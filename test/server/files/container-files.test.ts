@@ -108,7 +108,7 @@ t.test('a promoted file has the type of its content', async (t) => {
   t.equal(must(await promote(stand, 'a.bin')).file.mimeType, 'application/json')
 })
 
-t.test('an unknown, an empty and a too large container file are not promoted', async (t) => {
+t.test('unknown, empty and oversized container files are not promoted', async (t) => {
   const stand = await openTransfers(t)
   await put(stand, 'empty', '')
   await put(stand, 'large', Buffer.alloc(FILE_BYTES_MAX + 1))
@@ -121,7 +121,7 @@ t.test('an unknown, an empty and a too large container file are not promoted', a
 })
 
 t.test(
-  'a repeated promotion gets the first file, also when the container file has changed or gone',
+  'a repeated promotion returns the first file, also when the container file has changed or was removed',
   async (t) => {
     const stand = await openTransfers(t)
     await put(stand, 'a', 'one')
@@ -169,7 +169,7 @@ t.test('a promotion whose caller disconnects, or whose source fails, leaves noth
   t.same(await leftOpen(), [])
 })
 
-t.test('a write that was published is a success, whatever becomes of a second look', async (t) => {
+t.test('a published write succeeds, even when the check after it fails', async (t) => {
   const stand = await openTransfers(t, {
     wrap: (parts) => ({
       ...parts,
@@ -184,7 +184,7 @@ t.test('a write that was published is a success, whatever becomes of a second lo
 })
 
 t.test(
-  'a container file that is written to in place while it is promoted is to be tried again, and leaves nothing',
+  'the promotion of a container file that is written to meanwhile must be retried, and leaves nothing',
   async (t) => {
     let rewrite: () => void = () => undefined
     const { storage, folder } = await openDisk(t)
@@ -226,7 +226,7 @@ t.test(
   },
 )
 
-t.test('an object stays open until the thread that reads it has released it', async (t) => {
+t.test('an object stays open until the thread that reads it releases it', async (t) => {
   let letPass: () => void = () => undefined
   const gate = new Promise<void>((resolve) => {
     letPass = resolve
@@ -291,7 +291,7 @@ t.test('a write notes the use of its container before it is visible, and fails w
   t.equal((await read(stand, 'out/a.txt')).toString(), 'one')
 })
 
-t.test('a write whose container is removed meanwhile does not report success', async (t) => {
+t.test('a write whose container is removed meanwhile does not succeed', async (t) => {
   const stand = await openTransfers(t, {
     wrap: (parts) => ({
       ...parts,
@@ -311,7 +311,7 @@ t.test('a write whose container is removed meanwhile does not report success', a
   t.match(await written(stand, Buffer.from('x')), { status: 503, type: 'storage_unavailable' })
 })
 
-t.test('a writer that leaves changes nothing', async (t) => {
+t.test('a writer that disconnects changes nothing', async (t) => {
   const stand = await openTransfers(t)
   await put(stand, 'out/a.txt', 'before')
   const client = beginUpload(stand.port, 10_000_000, { method: 'PUT', path: '/write/a' })

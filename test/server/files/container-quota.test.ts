@@ -130,7 +130,7 @@ for (const driver of ['disk', 'S3'] as const) {
     t.equal(await lying(stand), 80_000)
   })
 
-  t.test(`uploads and container writes that race share one quota (${driver})`, async (t) => {
+  t.test(`concurrent uploads and container writes share one quota (${driver})`, async (t) => {
     const stand = await standOn(t, driver, { files: { ...files(100_000 + FOLDERS), quotaWaitMs: 300_000 } })
     const body = form([filePart('x'.repeat(10_000))])
     const content = 'x'.repeat(10_000)
@@ -149,7 +149,7 @@ for (const driver of ['disk', 'S3'] as const) {
   })
 
   t.test(
-    `a path counts its file after every replacement, and its minimum when empty (${driver})`,
+    `a path counts the size of its file after every replacement, but at least the minimum (${driver})`,
     async (t) => {
       const stand = await standOn(t, driver)
       for (const sizeBytes of [5_000, 9_000, 9_000, 4_097, 20, 0, 7_000]) {
@@ -159,7 +159,7 @@ for (const driver of ['disk', 'S3'] as const) {
     },
   )
 
-  t.test(`racing writes of one path are all stored, and the last one counts (${driver})`, async (t) => {
+  t.test(`concurrent writes to one path are all stored, and the last one counts (${driver})`, async (t) => {
     const stand = await standOn(t, driver, { files: { containerWaitMs: 60_000 } })
     const answers = await Promise.all(
       Array.from({ length: 12 }, (_, nth) => write(stand, 'a', 'x'.repeat(10_000 * (nth + 1)))),
@@ -181,7 +181,7 @@ for (const driver of ['disk', 'S3'] as const) {
   })
 
   t.test(
-    `a write that ends before its file is there, or before it is counted, is counted by the sweep (${driver})`,
+    `a write that ends before its file exists, or before it is counted, is counted by the sweep (${driver})`,
     async (t) => {
       for (const point of ['claimed', 'published'] as const) {
         const stand = await standOn(t, driver, {
@@ -231,7 +231,7 @@ t.test('a write that ends while it has its path holds it for a lease, and its fi
   }
 })
 
-t.test('a write that ends before it has its path gives its reservation back by the sweep', async (t) => {
+t.test('the sweep releases the reservation of a write that ended before it claimed its path', async (t) => {
   const stand = await standOn(t, 'disk', { files: { leaseMs: -1 } })
   await begun(stand.files, stand.workspaceId, 30_000)
   t.same(await used(stand), [0, 30_000])
@@ -239,7 +239,7 @@ t.test('a write that ends before it has its path gives its reservation back by t
   t.same(await used(stand), [0, 0])
 })
 
-t.test('a writer that slept past its lease still counts the file it has put', async (t) => {
+t.test('a writer that continues after its lease expired still counts its file', async (t) => {
   const { files, store, workspaceId } = await standOn(t, 'disk')
   const sizes = openContainerSizes(store)
   const claim = must(
@@ -262,7 +262,7 @@ t.test('a writer that slept past its lease still counts the file it has put', as
   )
 })
 
-t.test('while a smaller file takes the place of a larger one, the larger one counts', async (t) => {
+t.test('while a smaller file replaces a larger one, the size of the larger one counts', async (t) => {
   const stand = await standOn(t, 'disk')
   const sizes = openContainerSizes(stand.store)
   await write(stand, 'a', 'x'.repeat(9_000))
@@ -275,7 +275,7 @@ t.test('while a smaller file takes the place of a larger one, the larger one cou
   t.same(await used(stand), [COUNTED_BYTES_MIN + FOLDERS, 0])
 })
 
-t.test('a count that was made while a write had the path is dropped', async (t) => {
+t.test('a size that was read before another write to the same path is dropped', async (t) => {
   const stand = await standOn(t, 'disk')
   const sizes = openContainerSizes(stand.store)
   await write(stand, 'a', 'x'.repeat(100))
@@ -298,7 +298,7 @@ t.test("the sweep counts a sandbox's changes to uploaded files, and nothing else
   t.same(await used(stand), [60_000 + FOLDERS, 0])
 })
 
-t.test('where more is used than may be, a container file can still be emptied', async (t) => {
+t.test('a container file can still be emptied when the quota is exceeded', async (t) => {
   const stand = await standOn(t, 'disk', { files: files(20_000) })
   await write(stand, 'a', 'x'.repeat(9_000))
   await stand.store.sql`UPDATE workspace_storage SET used_bytes = used_bytes + 50000`
@@ -312,7 +312,7 @@ t.test('where more is used than may be, a container file can still be emptied', 
   t.same(await used(stand), [50_000 + COUNTED_BYTES_MIN + FOLDERS, 0])
 })
 
-t.test('a refused write, and one whose writer disconnects, hold nothing', async (t) => {
+t.test('a refused write, or one whose writer disconnects, leaves nothing reserved', async (t) => {
   const stand = await standOn(t, 'disk')
   await putInContainer(stand.storage, 'out/a.txt/b', 'below', inContainer(stand.workspaceId, 'a').container)
   t.match(await write(stand, 'a', 'x'.repeat(500)), { status: 400, type: 'container_path_invalid' })
@@ -332,7 +332,7 @@ t.test('a refused write, and one whose writer disconnects, hold nothing', async 
   })
 })
 
-t.test('a count that the store could not take is taken by the sweep', async (t) => {
+t.test('the sweep updates a count that the store could not save', async (t) => {
   const stand = await standOn(t, 'disk', {
     wrap: (parts) => ({ ...parts, sizes: failing(parts.sizes, 'release', { name: 'store_unavailable' }) }),
   })

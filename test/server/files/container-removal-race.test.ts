@@ -126,7 +126,7 @@ async function standOn(
 
 for (const driver of ['disk', 'S3'] as const) {
   t.test(
-    `a write that has its path keeps a container that a sweep has found to be old (${driver})`,
+    `a write that has claimed its path prevents the removal of a container that a sweep found to be old (${driver})`,
     async (t) => {
       const stand = await standOn(t, driver, ['sweep.looked', 'write.claimed'])
       const sweeping = stand.sweepNow()
@@ -143,7 +143,7 @@ for (const driver of ['disk', 'S3'] as const) {
 
   for (const point of ['removal.before', 'removal.after'] as const) {
     t.test(
-      `a write that comes while a removal is held at ${point} publishes after it, and is there (${driver})`,
+      `a write that arrives while a removal is held at ${point} is published after it, and its file exists (${driver})`,
       async (t) => {
         const stand = await standOn(t, driver, [point], { containerWaitMs: 60_000 })
         const sweeping = stand.sweepNow()
@@ -168,7 +168,7 @@ for (const driver of ['disk', 'S3'] as const) {
   }
 }
 
-t.test('a write that waits too long for a removal gets 503 busy, and holds nothing', async (t) => {
+t.test('a write that waits too long for a removal gets 503 busy, and reserves nothing', async (t) => {
   const stand = await standOn(t, 'disk', ['removal.before'], { containerWaitMs: 0 })
   const sweeping = stand.sweepNow()
   await stand.hold('removal.before').reached
@@ -178,7 +178,7 @@ t.test('a write that waits too long for a removal gets 503 busy, and holds nothi
   t.match(await sweeping, { report: { containers: 1 } })
 })
 
-t.test('a removal that was killed keeps writes away for its lease and no longer', async (t) => {
+t.test('a removal that was killed blocks writes for the time of its lease only', async (t) => {
   const stand = await standOn(t, 'disk', [], { containerWaitMs: 0 })
   await stand.store
     .sql`UPDATE container_uses SET removal_id = gen_random_uuid(), removing_until = clock_timestamp() + interval '1 minute'`

@@ -17,7 +17,7 @@ const TO = { containerId: 'sess_abc', path: 'out/a.txt', sizeBytes: SIZE_BYTES }
 for (const isPublished of [false, true]) {
   for (const by of ['its node', 'a sweep'] as const) {
     t.test(
-      `a path is free at once that a dead front was writing to, by ${by}; its file was ${isPublished ? '' : 'not '}there`,
+      `a path that a dead front was writing to is freed at once by ${by}; its file was ${isPublished ? '' : 'not '}there`,
       async (t) => {
         const { store, storage, sweep: rows, workspaceId, open } = await openTransfers(t)
         const [dead, living] = [randomUUID(), randomUUID()]

@@ -40,7 +40,7 @@ async function underWay(stand: TransferStand) {
   return client
 }
 
-t.test('an upload whose thread dies is 503 and leaves nothing', async (t) => {
+t.test('an upload whose thread dies answers 503 and leaves nothing', async (t) => {
   const threads: Worker[] = []
   const born = (thread: Worker): void => void threads.push(thread)
   process.on('worker', born)
@@ -53,7 +53,7 @@ t.test('an upload whose thread dies is 503 and leaves nothing', async (t) => {
   await recovers(t, stand, folder)
 })
 
-t.test('an upload whose thread hangs is 503 and leaves nothing', async (t) => {
+t.test('an upload whose thread hangs answers 503 and leaves nothing', async (t) => {
   let isFirst = true
   const { storage, folder } = await openDisk(t)
   const stand = await openTransfers(t, {
@@ -80,7 +80,7 @@ t.test('an upload whose thread hangs is 503 and leaves nothing', async (t) => {
 
 for (const fault of ['error', 'reset', 'lost', 'slow'] as const satisfies readonly S3Fault[]) {
   t.test(
-    `a bucket that fails every time (${fault}) makes it 503, or the object is there, and nothing is left`,
+    `with a bucket that fails every time (${fault}) an upload is stored or answers 503, and leaves nothing else`,
     async (t) => {
       const { storage, s3 } = await openS3(t, fault === 'slow' ? { stallMs: SHORT_STALL_MS } : {})
       const stand = await openTransfers(t, { storage })
@@ -121,7 +121,7 @@ t.test('clients that disconnect at random leave exactly the files reported to th
   )
 })
 
-t.test('an upload overtaken by the sweep at its commit answers 500 and leaves nothing', async (t) => {
+t.test('an upload that the sweep removes before its commit answers 500 and leaves nothing', async (t) => {
   let sweep = async (): Promise<void> => undefined
   const stand = await openTransfers(t, {
     files: { leaseMs: 1, renewMs: 1_000_000 },

@@ -30,7 +30,7 @@ async function downloaded({ transfers, files, workspaceId }: TransferStand, id: 
 }
 
 for (const driver of ['disk', 'S3'] as const) {
-  t.test(`a form becomes a sealed file that reads the same (${driver})`, async (t) => {
+  t.test(`stores the file of a form sealed, and reads it back unchanged (${driver})`, async (t) => {
     const stand = await openTransfers(t, driver === 'S3' ? { storage: (await openS3(t)).storage } : {})
     const content = text(3_000_000)
     const { status, body } = await sendForm(
@@ -52,7 +52,7 @@ for (const driver of ['disk', 'S3'] as const) {
   })
 }
 
-t.test('a body in chunks is stored, its quota taken in steps', async (t) => {
+t.test('stores a chunked body, and reserves its quota in steps', async (t) => {
   const stand = await openTransfers(t)
   const content = text(5_500_000)
   t.equal((await sendForm(stand.port, form([filePart(content)]), { declared: null })).status, 200)
@@ -69,7 +69,7 @@ t.test('a file that is refused for its content leaves nothing', async (t) => {
   t.same(await stand.census(), NOTHING)
 })
 
-t.test('a malformed form, a cut one and one with two files leave nothing', async (t) => {
+t.test('a malformed form, a truncated one and one with two files leave nothing', async (t) => {
   const stand = await openTransfers(t)
   const body = form([filePart(text(100_000))])
   t.match(await sendForm(stand.port, body.subarray(0, -4)), { status: 400, type: 'form_malformed' })
@@ -80,7 +80,7 @@ t.test('a malformed form, a cut one and one with two files leave nothing', async
   t.same(await stand.census(), NOTHING)
 })
 
-t.test('a workspace that is full refuses, by the length and by the bytes that come', async (t) => {
+t.test('a full workspace refuses by the announced length, and by the bytes that arrive', async (t) => {
   const stand = await openTransfers(t, { files: { quotaBytes: 1_000_000 } })
   const body = form([filePart(text(5_000_000))])
   t.equal((await sendForm(stand.port, body)).type, 'quota_exceeded')
@@ -89,7 +89,7 @@ t.test('a workspace that is full refuses, by the length and by the bytes that co
   t.equal((await sendForm(stand.port, form([filePart(text(900_000))]))).status, 200)
 })
 
-t.test('a file that just fits is stored although its form exceeds the free room', async (t) => {
+t.test('a file that just fits is stored although its form is larger than the free room', async (t) => {
   const stand = await openTransfers(t, { files: { quotaBytes: 1_000_000 } })
   const large = fieldPart('large', 'x'.repeat(60_000))
   t.equal((await sendForm(stand.port, form([large, filePart(text(1_000_001))]))).type, 'quota_exceeded')
@@ -97,7 +97,7 @@ t.test('a file that just fits is stored although its form exceeds the free room'
   t.same(await stand.census(), { ...NOTHING, ready: 1, objects: 1, usedBytes: 1_000_000 })
 })
 
-t.test('racing uploads are stored exactly as far as the quota goes', async (t) => {
+t.test('concurrent uploads are stored exactly until the quota is used up', async (t) => {
   const stand = await openTransfers(t, { files: { quotaBytes: 1_000_000, quotaWaitMs: 300_000 } })
   const answers = await Promise.all(
     Array.from({ length: 50 }, (_, index) =>
@@ -109,7 +109,7 @@ t.test('racing uploads are stored exactly as far as the quota goes', async (t) =
 })
 
 t.test(
-  'an upload that the pool has no place for is refused before its body is read, and leaves nothing',
+  'an upload without a free slot in the thread pool is refused before its body is read, and leaves nothing',
   async (t) => {
     let isFull = true
     const stand = await openTransfers(t, {
@@ -159,7 +159,7 @@ for (const [part, method, name, when] of FAULTS) {
   )
 }
 
-t.test('a commit with a lost answer keeps the file', async (t) => {
+t.test('a commit whose answer is lost keeps the file', async (t) => {
   const stand = await openTransfers(t, {
     wrap: (parts) => ({
       ...parts,
@@ -172,7 +172,7 @@ t.test('a commit with a lost answer keeps the file', async (t) => {
 })
 
 for (const way of ['end', 'reset'] as const) {
-  t.test(`a client that leaves in the midst (${way}) leaves nothing`, async (t) => {
+  t.test(`a client that disconnects during the upload (${way}) leaves nothing`, async (t) => {
     const stand = await openTransfers(t)
     const client = beginUpload(stand.port, 20_000_000)
     client.send(form([filePart(text(15_000_000))]).subarray(0, 14_000_000))
@@ -186,7 +186,7 @@ for (const way of ['end', 'reset'] as const) {
   })
 }
 
-t.test('a client that leaves while its file is published leaves nothing', async (t) => {
+t.test('a client that disconnects while its file is published leaves nothing', async (t) => {
   let leave = (): void => undefined
   const stand = await openTransfers(t, {
     wrap: (parts) => ({
@@ -210,7 +210,7 @@ t.test('a client that leaves while its file is published leaves nothing', async 
   t.same(await stand.census(), NOTHING)
 })
 
-t.test('a client that leaves while its key is unwrapped leaves no key in memory', async (t) => {
+t.test('a client that disconnects while its key is unwrapped leaves no key in memory', async (t) => {
   const leaving = new AbortController()
   const keys: Uint8Array[] = []
   const stand = await openTransfers(t, {
@@ -244,7 +244,7 @@ t.test('a client that leaves while its key is unwrapped leaves no key in memory'
   t.same(await stand.census(), NOTHING)
 })
 
-t.test('a file beyond the limit is 413 although its length was not announced', async (t) => {
+t.test('a file above the limit is 413 even when its length was not announced', async (t) => {
   const stand = await openTransfers(t)
   const body = form([filePart(text(FILE_BYTES_MAX + 1))])
   t.match(await sendForm(stand.port, body), { status: 413, type: 'file_too_large' })
@@ -259,7 +259,7 @@ t.test('a file of exactly the limit is stored', async (t) => {
   t.match(answer, { status: 200, body: { file: { sizeBytes: FILE_BYTES_MAX } } })
 })
 
-t.test('the same key and bytes give the first answer again, other bytes are a mismatch', async (t) => {
+t.test('the same key and bytes get the first answer again, other bytes are a mismatch', async (t) => {
   const stand = await openTransfers(t)
   const send = (content: string, key = 'k') =>
     sendForm(stand.port, form([filePart(content)]), { headers: { 'idempotency-key': key } })
@@ -278,7 +278,7 @@ t.test('the same key and bytes give the first answer again, other bytes are a mi
   t.same(await stand.census(), { ...NOTHING, ready: 2, objects: 2, usedBytes: 2 * COUNTED_BYTES_MIN })
 })
 
-t.test('racing repetitions store one file and all get it', async (t) => {
+t.test('concurrent repetitions store one file, and all get it', async (t) => {
   const stand = await openTransfers(t, { files: { idempotencyWaitMs: 60_000 } })
   const answers = await Promise.all(
     Array.from({ length: 8 }, () =>

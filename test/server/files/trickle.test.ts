@@ -10,7 +10,7 @@ import { until } from '../../support/wait.ts'
 
 const STEP_MS = BODY_STALL_MS / 2
 
-t.test('an upload that trickles is ended, and the quota that it announced is free again', async (t) => {
+t.test('an upload that is too slow is ended, and the quota that it reserved is released', async (t) => {
   const time = movedTimers()
   const seen: Seen = { bytes: 0, endedAt: null }
   const stand = await openTransfers(t, {

@@ -8,7 +8,7 @@ import { openFront, operation } from '../../support/front.ts'
 import { rawClient, requestText } from '../../support/wire/raw-http.ts'
 
 t.test(
-  'connections over the bound are closed, those that are there serve on, and room that is left is given away',
+  'connections above the limit are closed, existing ones are still served, and freed places are reused',
   async (t) => {
     const { port, front } = await openFront(t, [operation()], { connectionsMax: 3 })
     const idle = Array.from({ length: 3 }, () => rawClient(port))
@@ -32,7 +32,7 @@ t.test(
   },
 )
 
-t.test('descriptors are left for providers and stores, half of them where there are few', async (t) => {
+t.test('descriptors are reserved for providers and stores, half of all when there are few', async (t) => {
   const limits = (soft: string): string =>
     `Limit                     Soft Limit           Hard Limit           Units     \n` +
     `Max processes             63204                63204                processes \nMax open files            ${soft}    4096    files     \n`

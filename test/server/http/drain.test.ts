@@ -17,7 +17,7 @@ const LONG_MS = 3_600_000
 const front = (t: Test, run: Operation['run']) => openFront(t, [operation({ run, deadlineMs: LONG_MS })])
 const fine = { ok: true, value: { kind: 'json', value: 'done' } } as const
 
-t.test('a drain waits for calls in flight, then answers 503 for the rest', async (t) => {
+t.test('a drain waits for calls in flight, then ends the ones that still run with 503', async (t) => {
   const began = gate()
   const seen: string[] = []
   const { port, front: http } = await front(
@@ -82,7 +82,7 @@ t.test('a drain without connections does not wait for any', async (t) => {
   t.equal(http.connections.open, 0)
 })
 
-t.test('a later drain brings the end forward. D34', async (t) => {
+t.test('a later drain can shorten the time of the first. D34', async (t) => {
   const began = gate()
   const { port, front: http } = await front(t, async (call) => {
     began.open()
@@ -99,7 +99,7 @@ t.test('a later drain brings the end forward. D34', async (t) => {
 })
 
 t.test(
-  'connections stay for the idle time of a drain after its last call, not after its begin',
+  'connections stay open for the idle time of a drain after its last call, not after its begin',
   async (t) => {
     const [began, ended] = [gate(), gate()]
     const { port, front: http } = await front(t, async () => {
@@ -125,7 +125,7 @@ t.test(
   },
 )
 
-t.test('a call that comes when a drain is out of time is answered 503, and nothing runs', async (t) => {
+t.test('a call that arrives after the time of a drain is over gets 503, and does not run', async (t) => {
   let runs = 0
   const { port, front: http } = await front(t, () => (runs++, fine))
   const idle = rawClient(port)
@@ -138,7 +138,7 @@ t.test('a call that comes when a drain is out of time is answered 503, and nothi
   await drained
 })
 
-t.test('a call that comes in the last look of a drain is answered 503 draining', async (t) => {
+t.test('a call that arrives at the last check of a drain gets 503 draining', async (t) => {
   let runs = 0
   const { port, front: http } = await front(t, () => (runs++, new Promise(() => undefined)))
   const idle = rawClient(port)

@@ -23,7 +23,7 @@ const EARLY: Readonly<Record<string, readonly [first: string, later: string]>> =
 }
 
 for (const [name, [early, later]] of Object.entries(EARLY)) {
-  t.test(`${name} after a paid call waits for its answer, and is answered too`, async (t) => {
+  t.test(`${name} after a paid call waits for the answer to that call, and then gets its own`, async (t) => {
     const { port, first, settled, untilSettled } = await openEmbeddings(t)
     let answerNow: () => void = () => undefined
     first.script((exchange) => void (answerNow = () => answers()(exchange)))

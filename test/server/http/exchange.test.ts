@@ -56,7 +56,7 @@ t.test('a client that leaves while its key is loaded is settled once, and nothin
 })
 
 t.test(
-  'a client that leaves in the middle of its body is settled once, and its bytes are given back',
+  'a call whose client disconnects in the middle of its body settles once, and its bytes are released',
   async (t) => {
     const { port, settled, untilSettled, front: http } = await front(t, () => fine)
     const client = rawClient(port)
@@ -73,7 +73,7 @@ t.test(
 const outliving = { id: 'test.write', path: '/write', outlivesClient: true }
 for (const more of [outliving, { id: 'test.read', path: '/read', outlivesClient: false }]) {
   const title = more.outlivesClient ? 'a write settles when it ends' : 'a read is waited for no longer'
-  t.test(`a client that leaves during the operation aborts its signal; ${title}`, async (t) => {
+  t.test(`a client that disconnects during the operation aborts its signal; ${title}`, async (t) => {
     const [began, reported, ended] = [gate(), gate(), gate()]
     const run = async (call: Call) => {
       call.signal.addEventListener('abort', () => reported.open())
@@ -98,7 +98,7 @@ for (const more of [outliving, { id: 'test.read', path: '/read', outlivesClient:
   })
 }
 
-t.test('an operation that misses its deadline is aborted, and gives its own answer', async (t) => {
+t.test('an operation that misses its deadline is aborted, and its own answer is sent', async (t) => {
   const { port, front: http } = await front(
     t,
     (call: Call) =>
@@ -120,7 +120,7 @@ t.test('an operation that misses its deadline is aborted, and gives its own answ
   t.same(http.load, NOTHING)
 })
 
-t.test('the time that a body takes to come is not taken from its operation', async (t) => {
+t.test('the time in which the body arrives does not count against the operation', async (t) => {
   // Over whenever the test lets time pass: a turn of the wheel takes longer.
   const deadlineMs = 1
   const { timers, pass } = movedTimers()
@@ -138,7 +138,7 @@ t.test('the time that a body takes to come is not taken from its operation', asy
 })
 
 t.test(
-  'an operation that ignores its deadline is answered for, settled once, and its late answer returned',
+  'an operation that ignores its deadline gets an answer in its place, settles once, and its late answer is released',
   async (t) => {
     const late = gate()
     let returned = 0
@@ -175,7 +175,7 @@ t.test(
 const parts = Array.from({ length: 7 }, (_, part) => Buffer.alloc(MIB + part, String(part)))
 const PARTS_BYTES = 7 * MIB + 21
 const fewParts = parts.slice(0, 2).map((part) => part.subarray(0, 300_000))
-t.test('a large answer reaches a slow reader whole, and its memory is returned once', async (t) => {
+t.test('a large answer reaches a slow reader whole, and its memory is released once', async (t) => {
   let returned = 0
   const {
     port,
@@ -204,7 +204,7 @@ t.test('a large answer reaches a slow reader whole, and its memory is returned o
   t.same(http.load, NOTHING)
 })
 
-t.test('small parts leave as one answer', async (t) => {
+t.test('small parts are sent as one answer', async (t) => {
   const { port } = await front(t, () => ({
     ok: true,
     value: {
@@ -219,7 +219,7 @@ t.test('small parts leave as one answer', async (t) => {
   t.match(await client.until(/\}$/), /content-length: 7\r\n\r\n\{"a":1\}$/i)
 })
 
-t.test('a reader that leaves in the middle of a large answer returns its memory', async (t) => {
+t.test('a reader that disconnects in the middle of a large answer releases its memory', async (t) => {
   let returned = 0
   const {
     port,
@@ -240,7 +240,7 @@ t.test('a reader that leaves in the middle of a large answer returns its memory'
   t.same(http.load, NOTHING)
 })
 
-t.test('a reader that takes nothing for a minute is cut off', async (t) => {
+t.test('a reader that reads nothing for a minute is disconnected', async (t) => {
   const { port, untilSettled, settled } = await front(
     t,
     () => ({ ok: true, value: { kind: 'bytes', parts, contentType: 'application/json' } }),
@@ -254,7 +254,7 @@ t.test('a reader that takes nothing for a minute is cut off', async (t) => {
   t.match(settled, [{ isClientGone: true }])
 })
 
-t.test('under random aborts every exchange settles exactly once and nothing is left', async (t) => {
+t.test('under random aborts every exchange settles exactly once and nothing remains', async (t) => {
   const access = accessTo(keyRecords())
   let begun = 0
   const counting = { ...access, authenticate: (header: string) => (begun++, access.authenticate(header)) }

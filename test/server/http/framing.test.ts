@@ -49,7 +49,7 @@ const ATTACKS: Readonly<Record<string, string>> = {
 }
 for (const method of ['POST', 'GET']) {
   t.test(
-    `a ${method} with ambiguous framing is cut off before it runs, with everything after it`,
+    `a ${method} with ambiguous framing closes the connection, and neither it nor any later request runs`,
     async (t) => {
       const { port, settled } = await open(t)
       for (const [name, rest] of Object.entries(ATTACKS)) {
@@ -69,7 +69,7 @@ for (const method of ['POST', 'GET']) {
 }
 
 /** The library cuts them off before Sluice sees the value: what is left has to be what was framed. */
-t.test('bytes above 127 at an end of a header value change neither the key nor the body', async (t) => {
+t.test('bytes above 127 at either end of a header value change neither the key nor the body', async (t) => {
   const { port } = await open(t)
   const sent = (headers: Readonly<Record<string, string>>, text = body): Promise<string> => {
     const client = rawClient(port)
@@ -104,7 +104,7 @@ t.test('a second request after a chunked body in the same packet never runs', as
   )
 })
 
-t.test('a chunked request that announces trailers is cut off before it does anything', async (t) => {
+t.test('a chunked request that announces trailers is disconnected before it runs', async (t) => {
   for (const order of [
     ['trailer', 'transfer-encoding'],
     ['transfer-encoding', 'trailer'],
@@ -122,7 +122,7 @@ t.test('a chunked request that announces trailers is cut off before it does anyt
   }
 })
 
-t.test('a chunked request is answered and its connection closed', async (t) => {
+t.test('a chunked request is answered, and its connection is closed', async (t) => {
   const { port } = await open(t)
   const answer = await exchangeRaw(
     port,
@@ -132,7 +132,7 @@ t.test('a chunked request is answered and its connection closed', async (t) => {
   t.match(answer, /"input":"x"/)
 })
 
-t.test('a request cut into two packets after its first line is answered like a whole one', async (t) => {
+t.test('a request split into two packets after its first line is answered like a whole one', async (t) => {
   const { port, settled } = await open(t)
   const client = rawClient(port)
   t.teardown(() => client.destroy())
@@ -146,20 +146,17 @@ t.test('a request cut into two packets after its first line is answered like a w
   t.equal(settled.length, valid.length - firstLine)
 })
 
-t.test(
-  'a request cut within its first line is answered or refused as the library does, never left hanging',
-  async (t) => {
-    const { port } = await open(t)
-    for (let at = 1; at < valid.indexOf('\r\n') + 2; at++) {
-      const client = rawClient(port)
-      client.send(valid.slice(0, at))
-      await pause(1)
-      client.send(valid.slice(at))
-      t.match(await client.until(/\}\}$|Server<\/i>$/), /^HTTP\/1\.1 (?:200|505) /)
-      client.destroy()
-    }
-  },
-)
+t.test('a request split within its first line is answered or refused, and never left hanging', async (t) => {
+  const { port } = await open(t)
+  for (let at = 1; at < valid.indexOf('\r\n') + 2; at++) {
+    const client = rawClient(port)
+    client.send(valid.slice(0, at))
+    await pause(1)
+    client.send(valid.slice(at))
+    t.match(await client.until(/\}\}$|Server<\/i>$/), /^HTTP\/1\.1 (?:200|505) /)
+    client.destroy()
+  }
+})
 
 t.test('pipelined requests are answered in their order', async (t) => {
   const { port } = await open(t)
@@ -171,7 +168,7 @@ t.test('pipelined requests are answered in their order', async (t) => {
   t.match(await client.until(/"input"[\s\S]*"second"[\s\S]*"input":"x"\}\}$/), /200/)
 })
 
-t.test('a request that comes while one is pending cuts the connection and does not run', async (t) => {
+t.test('a request that arrives while one is pending closes the connection and does not run', async (t) => {
   const { settled, port } = await openFront(t, [
     operation({ run: () => new Promise(() => undefined), deadlineMs: 1 }),
     operation({ id: 'test.second', method: 'get', path: '/second', input: {} }),
@@ -184,7 +181,7 @@ t.test('a request that comes while one is pending cuts the connection and does n
 })
 
 t.test(
-  'HEAD answers the headers of GET without a body, errors included, and the connection lives on',
+  'HEAD returns the headers of GET without a body, also for errors, and the connection stays open',
   async (t) => {
     const { port } = await open(t, { random: () => 0.5 })
     const client = rawClient(port)
@@ -231,7 +228,7 @@ t.test('a connection closes after the reply on request, and later requests never
   }
 })
 
-t.test('other words in the connection header leave the connection open', async (t) => {
+t.test('other values of the connection header leave the connection open', async (t) => {
   const { port } = await open(t)
   const client = rawClient(port)
   t.teardown(() => client.destroy())
@@ -259,7 +256,7 @@ t.test('a client that waits for 100 Continue gets it', async (t) => {
   t.match(await client.until(/\}$/), /HTTP\/1\.1 200 OK/)
 })
 
-t.test('a GET that brings a body is answered, and the body is not taken for a request', async (t) => {
+t.test('a GET with a body is answered, and the body is not parsed as a request', async (t) => {
   const { port, settled } = await open(t)
   const client = rawClient(port)
   t.teardown(() => client.destroy())
@@ -278,7 +275,7 @@ t.test('a GET that brings a body is answered, and the body is not taken for a re
   )
 })
 
-t.test('connections end after their reply once the front stops accepting', async (t) => {
+t.test('connections end after their reply once the front stops accepting requests', async (t) => {
   const { port, front } = await open(t)
   const client = rawClient(port)
   client.send(second)

@@ -64,19 +64,19 @@ function getTls(port: number): Promise<string> {
   })
 }
 
-t.test('with a certificate the port speaks TLS', { skip }, async (t) => {
+t.test('with a certificate the port serves TLS', { skip }, async (t) => {
   const { port } = await openFront(t, [second], { tls: certificate(t) })
   t.equal(await getTls(port), '200 "second"')
 })
 
-t.test('connections over the bound are closed before the TLS handshake', { skip }, async (t) => {
+t.test('connections above the limit are closed before the TLS handshake', { skip }, async (t) => {
   const { port, front } = await openFront(t, [second], { tls: certificate(t), connectionsMax: 0 })
   await t.rejects(getTls(port), /socket|ECONNRESET|EPIPE|disconnected/)
   t.match(front.connections, { open: 0, refused: 1 })
 })
 
 t.test(
-  'a certificate that is missing, broken or not of the key stops the start and says so',
+  'a missing, broken or mismatched certificate prevents the start with an error',
   { skip },
   async (t) => {
     const [one, other] = [certificate(t), certificate(t)]
@@ -95,6 +95,6 @@ t.test(
   },
 )
 
-t.test('an address that is not ours stops the start', async (t) => {
+t.test('an address that this machine does not have prevents the start', async (t) => {
   await t.rejects(openFront(t, [second], { host: '192.0.2.1' }), { message: 'cannot listen on 192.0.2.1:0' })
 })

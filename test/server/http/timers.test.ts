@@ -19,7 +19,7 @@ function wheel(t: Test): { readonly timers: Timers; pass(ms: number): void } {
   }
 }
 
-t.test('timers fire in the order of their ends, none early, and then none runs', async (t) => {
+t.test('timers fire in the order of their deadlines, never early, and then none is left', async (t) => {
   const { timers, pass } = wheel(t)
   const fired: number[] = []
   for (const ms of [9_000, 400, 3_000, 1, 6_000]) timers.start(ms, () => void fired.push(ms))
@@ -30,7 +30,7 @@ t.test('timers fire in the order of their ends, none early, and then none runs',
   t.equal(timers.count, 0)
 })
 
-t.test('a stopped timer does not fire, also when another timer of its step stops it', async (t) => {
+t.test('a stopped timer does not fire, also when a timer of the same tick stops it', async (t) => {
   const { timers, pass } = wheel(t)
   const fired: string[] = []
   timers.start(1_000, () => fired.push('stopped')).stop()
@@ -44,7 +44,7 @@ t.test('a stopped timer does not fire, also when another timer of its step stops
   t.equal(timers.count, 0)
 })
 
-t.test('a timer that is put off fires at its last end, and none is put forward', async (t) => {
+t.test('a postponed timer fires at its last deadline, and no timer can be moved earlier', async (t) => {
   const { timers, pass } = wheel(t)
   const fired: string[] = []
   const far = timers.start(2_000, () => fired.push('far'))
@@ -61,7 +61,7 @@ t.test('a timer that is put off fires at its last end, and none is put forward',
   t.equal(timers.count, 0, 'a timer that has fired does not run again')
 })
 
-t.test('timers run again after a time without any', async (t) => {
+t.test('timers run again after a time without timers', async (t) => {
   // The wheel lets a process end while it turns.
   const awake = setInterval(() => undefined, 1_000)
   t.teardown(() => clearInterval(awake))

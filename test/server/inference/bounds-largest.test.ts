@@ -71,7 +71,7 @@ t.test('no maxima make a bound throw: they are refused by their path, or it is a
   t.pass('none throws')
 })
 
-t.test('a product without an end costs the most that a call costs, at any price', async (t) => {
+t.test('a product that overflows costs the highest possible cost of a call, at any price', async (t) => {
   const size = {
     text: { bytes: 1, mediaTokens: 0 },
     ...{ promptBytesMost: 1, messages: 1, tools: 0, hasFormat: false, serverTools: null },

@@ -44,7 +44,7 @@ const UNBOUNDED: ServerTools = {
 /** 10,000 nano-USD for a search. */
 const PRICED = { webSearchNano: 10_000 }
 
-t.test('at each use of a tool the whole context is read again, and an answer may be written', async (t) => {
+t.test('each tool use counts the whole context as input again, and one more answer as output', async (t) => {
   const context = { contextLength: 5_000 }
   const tools = { ...ASKED, serverTools: SEARCH }
   const steps = 4
@@ -113,7 +113,7 @@ t.test('reports uses that the catalogue has no price for', async (t) => {
 })
 
 t.test(
-  "a use that may cost more than the catalogue's price has no bound on the operator's keys",
+  "a tool use that may cost more than the catalogue's price has no bound on the operator's keys",
   async (t) => {
     const dear = { ...ASKED, tiers: { service_tier: 'priority' } }
     const usual = textBoundOf([at()], ASKED)
@@ -126,7 +126,7 @@ t.test(
   },
 )
 
-t.test("stored input counts as the context where the key is the caller's own", async (t) => {
+t.test('stored input counts as the whole context when the workspace uses its own key', async (t) => {
   const stored = { ...ASKED, hasStored: true, tokensMax: 1 }
   const prices = { inputNanoPerMillionMax: 1_000_000, outputNanoPerMillionMax: 0 }
   t.same(textBoundOf([at(prices, { contextLength: 5_000 })], stored), both(100))
@@ -143,7 +143,7 @@ t.test('an input has a token for each byte, and those added for messages, tools 
   t.equal(tokensOf({ media: 2 }), 100 + 2 * PICTURE_TOKENS_MAX)
 })
 
-t.test('no input has more tokens than the context; a document has as many as that', async (t) => {
+t.test('no input has more tokens than the context; a document counts as the whole context', async (t) => {
   t.equal(tokensOf({ promptBytes: 9_000 }, 8_192), 8_192)
   t.equal(tokensOf({ media: 1 }, 8_192), 8_192)
   t.equal(tokensOf({ hasLongMedia: true }, 8_192), 8_192)
@@ -162,7 +162,7 @@ t.test('the output is bounded by the request, else by the endpoint, else by the 
   t.same(textBoundOf([at()], { ...ASKED, choices: 3 }), both(input + 3 * 10 * 2_000))
 })
 
-t.test('a free output needs no bound', async (t) => {
+t.test('output without a price needs no bound', async (t) => {
   const open = { ...ASKED, tokensMax: null, hasLongMedia: true }
   const free = { inputNanoPerMillionMax: 0, outputNanoPerMillionMax: 0 }
   t.same(textBoundOf([at(free, { requestNano: 5 })], open), both(5))
@@ -187,12 +187,12 @@ t.test('an endpoint without a price has no bound and is named, also under an own
   t.same(textBoundOf([at({}, { text: null })], ASKED), both(null))
 })
 
-t.test('a caller who asks for more tokens than numbers count gets the highest bound', async (t) => {
+t.test('a caller who requests more tokens than can be counted gets the highest bound', async (t) => {
   const most = { ...ASKED, tokensMax: Number.MAX_SAFE_INTEGER, choices: 8 }
   t.same(textBoundOf([at({ outputNanoPerMillionMax: 10_000_000_000 })], most), both(COST_NANO_MAX))
 })
 
-t.test('a maximum is sent where a limit counts the call and the request has none', async (t) => {
+t.test('the maximum output is sent when a limit applies to the call and the request sets none', async (t) => {
   const { endpoint } = at({ maxCompletionTokens: 50 }, { contextLength: 100 })
   const counted = { tokensMax: null, limits: LIMITED }
   t.equal(mustSendMax(endpoint, counted), 50)
@@ -207,7 +207,7 @@ t.test('a maximum is sent where a limit counts the call and the request has none
 })
 
 t.test(
-  "a key's default is the maximum where a limit counts the call, and bounds it as it is sent",
+  'the default of a key is the maximum output when a limit applies to the call; it is sent and bounds the cost',
   async (t) => {
     const prices = { inputNanoPerMillionMax: 0, outputNanoPerMillionMax: 1_000_000 }
     const own = { ...LIMITED, keyCountsByok: true }
@@ -303,7 +303,7 @@ const inputs = fc.record({
 })
 const share = fc.double({ min: 0, max: 1, noNaN: true })
 
-t.test('no usage within the maximums costs more than the bound', async () => {
+t.test('no usage within the limits of the request costs more than the bound', async () => {
   fc.assert(
     fc.property(endpoints, inputs, share, share, share, (target, input, one, other, third) => {
       const { endpoint } = target
@@ -349,7 +349,7 @@ t.test('the affordable tokens fit the available money, and one more token does n
   )
 })
 
-t.test('where the input has no bound or exceeds the money, no tokens are affordable', async (t) => {
+t.test('when the input has no bound or exceeds the money, no tokens are affordable', async (t) => {
   t.equal(affordableOutputTokens([at()], ASKED, 100_000), 0)
   t.equal(affordableOutputTokens([at()], ASKED, 102_000), 1)
   t.equal(affordableOutputTokens([at()], ASKED, 99_999), 0)

@@ -9,7 +9,7 @@ import { Delivery } from '../../../src/server/inference/record.ts'
 import { StreamedText } from '../../../src/server/inference/replies.ts'
 import type { EventStream } from '../../../src/server/ports/inference/inference.ts'
 
-t.test('the first output has an instant, and every wait for the caller is counted', async (t) => {
+t.test('records the time of the first output, and counts every wait for the caller', async (t) => {
   let now = 5
   const delivery = new Delivery(() => now)
   t.same([delivery.firstOutputAt, delivery.stalledMs], [null, 0])
@@ -27,7 +27,7 @@ t.test('the first output has an instant, and every wait for the caller is counte
   t.equal(delivery.stalledMs, 34)
 })
 
-t.test('a stream counts its outputs, its waits for the caller, and no comment. D33', async (t) => {
+t.test('a stream counts its outputs and its waits for the caller, but not comments. D33', async (t) => {
   const written: string[] = []
   const events = new ChatEvents({ id: 'gen_1', createdS: 1, model: 'a/b' }, { isUsageAlone: false })
   const stream: EventStream = {
@@ -56,7 +56,7 @@ t.test('a stream counts its outputs, its waits for the caller, and no comment. D
   t.ok(sink.delivery.stalledMs > 0)
 })
 
-t.test('a meter that fails leaves no timer that opens the stream', async (t) => {
+t.test('a meter that fails leaves no running timer that would open the stream', async (t) => {
   mock.timers.enable({ apis: ['setTimeout'] })
   t.teardown(() => mock.timers.reset())
   let opened = 0

@@ -41,7 +41,7 @@ for (const [title, behaviour] of [
 }
 
 t.test(
-  'an attempt that takes its whole time-out leaves the rest of the deadline to the next endpoint',
+  'an attempt that uses its whole timeout leaves the rest of the deadline to the next endpoint',
   async (t) => {
     const { post, first } = await openEmbeddings(t, { timeoutMs: 50 })
     first.script(neverAnswers)
@@ -63,7 +63,7 @@ t.test('when all endpoints fail, reports the one that may answer soon and lists 
 })
 
 for (const status of [401, 404, 422, 429]) {
-  t.test(`the message and the record of the call name a provider's status ${status}`, async (t) => {
+  t.test(`the message and the record of the call contain a provider's status ${status}`, async (t) => {
     const { post, first, settled, untilSettled } = await openEmbeddings(t)
     first.script(refuses(status))
     const reply = await post({ model: 'acme/one', input: 'one' })
@@ -75,7 +75,7 @@ for (const status of [401, 404, 422, 429]) {
 }
 
 t.test(
-  'a refused connection names the provider and the kind of error, and the log has its code',
+  'a refused connection reports the provider and the kind of error, and the log has the error code',
   async (t) => {
     const { post, settled, untilSettled } = await openEmbeddings(t, { oneAt: 'http://127.0.0.1:1' })
     const reply = await post({ model: 'acme/one', input: 'one' })
@@ -85,7 +85,7 @@ t.test(
   },
 )
 
-t.test('names the preferences that leave a call no endpoint', async (t) => {
+t.test('names the preferences that exclude all endpoints', async (t) => {
   const { post } = await openEmbeddings(t)
   const answer = async (provider: object) => (await post({ ...BOTH, provider })).body.error?.message
   t.match(await answer({ zdr: true, max_price: { prompt: 5 } }), /Preferences that exclude endpoints: zdr\.$/)
@@ -100,7 +100,7 @@ t.test('names the preferences that leave a call no endpoint', async (t) => {
   )
 })
 
-t.test('the local model takes text parts as one text', async (t) => {
+t.test('the local model joins text parts into one text', async (t) => {
   const { post } = await openEmbeddings(t)
   const vectorOf = async (input: unknown) => {
     const { body } = await post({ model: 'sluice/lexical-1', input, dimensions: 8 })
@@ -149,7 +149,7 @@ t.test('a call that reaches its deadline in the second attempt lists the first o
   })
 })
 
-t.test('an attempt that the call itself cut short does not count against its endpoint', async (t) => {
+t.test('an attempt that ended because of the call itself does not count against its endpoint', async (t) => {
   await atPace(120, async (deadlineMs) => {
     const { post, first } = await openEmbeddings(t, { deadlineMs })
     first.usually(neverAnswers)
@@ -226,7 +226,7 @@ for (const [title, provider, facts, expected] of choices) {
   })
 }
 
-t.test('sort by price weighs the cost of the call itself, with its request price', async (t) => {
+t.test('sort by price compares the cost of the call itself, with its request price', async (t) => {
   const secondFacts = { pricing: { prompt: '0.0000005', request: '0.001' } }
   const { post, first, second } = await openEmbeddings(t, { secondFacts })
   await post({ ...BOTH, provider: { sort: 'price' } })
@@ -249,7 +249,7 @@ t.test('an unpriced endpoint is not the cheapest, and its calls are marked as un
   t.same([free.status, free.headers.get('x-sluice-unpriced')], [200, 'true'])
 })
 
-t.test('require_parameters leaves endpoints that declare the parameters of the call', async (t) => {
+t.test('require_parameters keeps only the endpoints that declare the parameters of the call', async (t) => {
   const facts = {
     firstFacts: { supported_parameters: ['encoding_format'] },
     secondFacts: { supported_parameters: ['dimensions'] },
@@ -260,7 +260,7 @@ t.test('require_parameters leaves endpoints that declare the parameters of the c
   t.equal((await post({ ...BOTH, input_type: 'query', provider: { require_parameters: true } })).status, 404)
 })
 
-t.test('an endpoint that does not declare a field is not sent it', async (t) => {
+t.test('an endpoint that does not declare a field does not get it', async (t) => {
   const { post, first } = await openEmbeddings(t, {
     firstFacts: { ...FREE_FACTS, supported_parameters: ['dimensions'] },
   })
@@ -287,14 +287,14 @@ t.test('without fallbacks only the first endpoint is tried, or those that order 
   t.equal((await post({ ...BOTH, provider: { allow_fallbacks: false, order: ['nobody'] } })).status, 404)
 })
 
-t.test('the variant :floor is tried by price', async (t) => {
+t.test('the variant :floor tries endpoints in the order of their price', async (t) => {
   const { post, second } = await openEmbeddings(t)
   const { text } = await post({ ...BOTH, model: 'acme/embed:floor' })
   t.match(text, '"model":"acme/embed:floor"')
   t.equal(second.calls.length, 1)
 })
 
-t.test('an open breaker sends calls straight to the next endpoint', async (t) => {
+t.test('an open breaker sends calls to the next endpoint at once', async (t) => {
   // Its rest lasts a second, which a busy machine may take for these calls.
   const at = Math.round(performance.now())
   const { post, first, second, log, breakers } = await openEmbeddings(t, { now: () => at })
@@ -314,7 +314,7 @@ t.test('an open breaker sends calls straight to the next endpoint', async (t) =>
   ])
 })
 
-t.test('one key alone does not open the breaker, nor do vectors that are missing', async (t) => {
+t.test('failures of a single key do not open the breaker, nor do missing vectors', async (t) => {
   const at = Math.round(performance.now())
   const { post, first } = await openEmbeddings(t, { now: () => at })
   first.usually(refuses(500))

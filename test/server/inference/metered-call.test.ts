@@ -51,35 +51,32 @@ function shown(models: readonly CallableModel[], tell: (call: MeteredCall) => vo
   return seen
 }
 
-t.test(
-  'a model of a workspace has no name of its own, and that of the catalogue keeps its one',
-  async (t) => {
-    for (const [endpoint, name] of [
-      [shared, 'acme/m'],
-      [own, 'acme/m'],
-      [privateOne, 'private'],
-    ] as const) {
-      const by = { operation: 'chat.create', provider: 'acme', model: name }
-      const failed = { ok: false, failure: { name: 'busy' } } as const
-      t.same(
-        shown([model(endpoint)], (call) => call.ended(failed)),
-        [['called', { ...by, provider: '' }, 'busy', false]],
-      )
-      const seen = shown([model(shared)], (call) => {
-        call.committed(tryOf(endpoint))
-        call.answered({ pausedMs: 3, isDrained: true }, tryOf(endpoint))
-        call.ended(failed)
-      })
-      t.same(seen, [
-        ['committed', by, { ms: 26, ownMs: 16, failed: 0 }],
-        ['called', by, 'busy', false],
-        ['ended', by, { cause: 'busy', tokens: 0, ms: 10, pausedMs: 3, isDrained: true }],
-      ])
-    }
-  },
-)
+t.test('the name of a workspace model is not shown, and a catalogue model keeps its name', async (t) => {
+  for (const [endpoint, name] of [
+    [shared, 'acme/m'],
+    [own, 'acme/m'],
+    [privateOne, 'private'],
+  ] as const) {
+    const by = { operation: 'chat.create', provider: 'acme', model: name }
+    const failed = { ok: false, failure: { name: 'busy' } } as const
+    t.same(
+      shown([model(endpoint)], (call) => call.ended(failed)),
+      [['called', { ...by, provider: '' }, 'busy', false]],
+    )
+    const seen = shown([model(shared)], (call) => {
+      call.committed(tryOf(endpoint))
+      call.answered({ pausedMs: 3, isDrained: true }, tryOf(endpoint))
+      call.ended(failed)
+    })
+    t.same(seen, [
+      ['committed', by, { ms: 26, ownMs: 16, failed: 0 }],
+      ['called', by, 'busy', false],
+      ['ended', by, { cause: 'busy', tokens: 0, ms: 10, pausedMs: 3, isDrained: true }],
+    ])
+  }
+})
 
-t.test('a model of which one endpoint is shared has its name where none has answered', async (t) => {
+t.test('a model with one shared endpoint is shown by its name when no endpoint has answered', async (t) => {
   const failed = { ok: false, failure: { name: 'busy' } } as const
   t.match(
     shown([model(privateOne, shared)], (call) => call.ended(failed)),
@@ -87,7 +84,7 @@ t.test('a model of which one endpoint is shared has its name where none has answ
   )
 })
 
-t.test('reports tokens as they grow, with reasoning, and never takes them back', async (t) => {
+t.test('reports tokens as they grow, with reasoning, and never lowers them', async (t) => {
   const seen = shown([model(shared)], (call) => {
     call.committed(tryOf(shared))
     for (const output of [3, 3, 2, 8]) call.wrote(usage(output))
@@ -99,7 +96,7 @@ t.test('reports tokens as they grow, with reasoning, and never takes them back',
   t.equal(seen.length, 3)
 })
 
-t.test('reports input and dropped fields of answered calls, under the name that answered', async (t) => {
+t.test('reports input and dropped fields of answered calls, under the model that answered', async (t) => {
   const end = {
     ...{ model: 'acme/m', provider: 'acme', isByok: false, isUnpriced: false, attempts: 1 },
     ...{ dropped: ['seed'], failure: { name: 'upstream_slow' } as const, isEstimated: true, costNano: 0 },

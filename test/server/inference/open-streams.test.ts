@@ -42,7 +42,7 @@ t.test('a stream reports soon after its beginning, then each second, all due one
   t.end()
 })
 
-t.test('very many streams that began together report in several turns, each once', (t) => {
+t.test('very many streams that began together report over several turns, each once', (t) => {
   let now = 0
   const reported = new Map<number, number>()
   const streams = new OpenStreams(() => now)
@@ -62,7 +62,7 @@ t.test('very many streams that began together report in several turns, each once
   t.end()
 })
 
-t.test('the clock of the reports stops with the last stream', async (t) => {
+t.test('the report timer stops with the last stream', async (t) => {
   const startedAt = performance.now()
   const streams = new OpenStreams(() => performance.now())
   await new Promise<void>((resolve) => {
@@ -91,7 +91,7 @@ function grown(first: number, bytes: number): StreamRate {
   return rate
 }
 
-t.test('the usage of a stream is its delivered output and two seconds more at its rate', (t) => {
+t.test('the usage of a stream is its delivered output plus two seconds at its rate', (t) => {
   const rates = new TextRates()
   const ahead = (rate: StreamRate, openMs: number) => rate.ahead(rate.usage(ASKED, rates), openMs)
   // A quarter of a token for each byte: 100 tokens in 10 s are 20 in two.

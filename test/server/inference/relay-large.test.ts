@@ -76,7 +76,7 @@ async function settled(): Promise<void> {
 
 const LONG = 'a'.repeat(3 * SLICE_UNITS_MAX) + 'b'
 
-t.test('a long text is written in slices, between which other calls have their turns', async (t) => {
+t.test('a long text is written in slices, with turns for other calls in between', async (t) => {
   let turns = 0
   let isOver = false
   const count = (): void => {
@@ -92,7 +92,7 @@ t.test('a long text is written in slices, between which other calls have their t
   t.ok(turns >= 3, `${turns} turns`)
 })
 
-t.test("slices wait for a slow caller, and that time is the caller's", async (t) => {
+t.test('slices wait for a slow caller, and the wait counts as the time of the caller', async (t) => {
   stopClock(t)
   const waits: (() => void)[] = []
   const texts: string[] = []
@@ -114,7 +114,7 @@ t.test("slices wait for a slow caller, and that time is the caller's", async (t)
   t.equal(texts.join(''), LONG)
 })
 
-t.test('a caller who leaves gets no more slices', async (t) => {
+t.test('a caller who disconnects gets no more slices', async (t) => {
   let slices = 0
   const rig: Rig = open(streamOf({ parts: [stated(LONG)], failure: null }), {
     take: () => {

@@ -40,7 +40,7 @@ function turns() {
 /** Larger than one slice. */
 const READ = `o${'x'.repeat(9_000)}`
 
-t.test('the rest of a read follows in the next turn, in order', async (t) => {
+t.test('the rest of a read is sent in the next turn, in order', async (t) => {
   stopClock(t)
   const each = turns()
   const { body, passed, run } = openRelayed({ budget: each.budget })
@@ -58,7 +58,7 @@ t.test('the rest of a read follows in the next turn, in order', async (t) => {
   t.match(await run, { failure: null, hasBegun: true })
 })
 
-t.test('a slow read is passed on in smaller slices, and no byte is lost', async (t) => {
+t.test('a read that takes long to process is passed on in smaller slices, and no byte is lost', async (t) => {
   stopClock(t)
   const text = `o${Array.from({ length: 20_000 }, (_, nth) => nth % 10).join('')}.`
   let nowMs = 0
@@ -69,7 +69,7 @@ t.test('a slow read is passed on in smaller slices, and no byte is lost', async 
   t.ok(passed.length > 8)
 })
 
-t.test('a pause of Sluice is not the time of the provider', async (t) => {
+t.test('a pause by Sluice does not count as the time of the provider', async (t) => {
   stopClock(t)
   const each = turns()
   const { body, passed, run } = openRelayed({ budget: each.budget })
@@ -83,7 +83,7 @@ t.test('a pause of Sluice is not the time of the provider', async (t) => {
   t.match(await run, { failure: null, pausedMs: 10 * STALL_MS_DEFAULT })
 })
 
-t.test('a caller who leaves during a pause closes the connection and gets no more', async (t) => {
+t.test('a caller who disconnects during a pause closes the connection and gets no more', async (t) => {
   stopClock(t)
   const each = turns()
   const { body, passed, run, leave } = openRelayed({ budget: each.budget })
@@ -96,7 +96,7 @@ t.test('a caller who leaves during a pause closes the connection and gets no mor
   t.equal(passed.join(''), before)
 })
 
-t.test('a node that ends during a pause ends the stream as drained', async (t) => {
+t.test('a node that stops during a pause ends the stream as drained', async (t) => {
   stopClock(t)
   const each = turns()
   const ending = new AbortController()
@@ -134,7 +134,7 @@ t.test('a stream that is drained during a pause is read to its end', async (t) =
   t.match(await run, { failure: null, isDrained: true })
 })
 
-t.test('a slow client holds the rest of a read back, which then follows in order', async (t) => {
+t.test('a slow client delays the rest of a read, which is then sent in order', async (t) => {
   stopClock(t)
   const { body, passed, run, block, resume } = openRelayed()
   block()
@@ -147,7 +147,7 @@ t.test('a slow client holds the rest of a read back, which then follows in order
   t.match(await run, { failure: null })
 })
 
-t.test('a fast stream uses STREAM_TURN_BYTES_MAX of a turn', async (t) => {
+t.test('a fast stream uses at most STREAM_TURN_BYTES_MAX in each turn', async (t) => {
   stopClock(t)
   const over: (() => void)[] = []
   const clock = { now: () => 0, afterTurn: (run: () => void) => void over.push(run), later: () => undefined }

@@ -16,7 +16,7 @@ import { callerBy } from '../../support/keys/callers.ts'
 import { STREAM_PREFACE_BYTES_MAX, Drains, type RelayInput } from '../../../src/server/inference/relay.ts'
 import { openRelayed as open, partStreamOf, stopClock, streamOf } from '../../support/inference/relayed.ts'
 
-t.test('bytes before the first output wait for it', async (t) => {
+t.test('bytes before the first output are held until it arrives', async (t) => {
   stopClock(t)
   const { body, passed, run } = open()
   await body.feed('r')
@@ -27,7 +27,7 @@ t.test('bytes before the first output wait for it', async (t) => {
   t.match(await run, { failure: null, hasBegun: true })
 })
 
-t.test('parts that the end completes come last, and not where the stream broke off', async (t) => {
+t.test('parts that are completed at the end are sent last, and not after a broken stream', async (t) => {
   stopClock(t)
   for (const [text, expected] of [
     ['.', ['begin', '.', 'finish']],
@@ -41,7 +41,7 @@ t.test('parts that the end completes come last, and not where the stream broke o
   }
 })
 
-t.test('bytes that wait for the first output are kept when the next read reuses the memory', async (t) => {
+t.test('bytes held for the first output stay intact when the next read reuses the memory', async (t) => {
   stopClock(t)
   const memory = Buffer.alloc(1)
   const stream = streamOf()
@@ -56,7 +56,7 @@ t.test('bytes that wait for the first output are kept when the next read reuses 
   t.same(passed, ['begin', 'r', 's', 'o', '.'])
 })
 
-t.test('comments put off neither the first output nor the next event', async (t) => {
+t.test('comments extend neither the limit for the first output nor the one for the next event', async (t) => {
   stopClock(t)
   const before = open()
   mock.timers.tick(FIRST_OUTPUT_MS_DEFAULT - 1)
@@ -72,7 +72,7 @@ t.test('comments put off neither the first output nor the next event', async (t)
   t.ok(behind.body.isClosed)
 })
 
-t.test('time in which the caller does not read is not the time of the provider', async (t) => {
+t.test('time in which the caller does not read does not count as the time of the provider', async (t) => {
   stopClock(t)
   const { body, run, block, resume } = open()
   block()
@@ -84,7 +84,7 @@ t.test('time in which the caller does not read is not the time of the provider',
   t.match(await run, { failure: null, hasBegun: true, pausedMs: 10 * STALL_MS_DEFAULT, isDrained: false })
 })
 
-t.test('a stream ends after STREAM_MS_MAX', async (t) => {
+t.test('a stream is ended after STREAM_MS_MAX', async (t) => {
   stopClock(t)
   const { body, run } = open({ stallMs: 2 * STREAM_MS_MAX })
   await body.feed('o')
@@ -92,7 +92,7 @@ t.test('a stream ends after STREAM_MS_MAX', async (t) => {
   t.match(await run, { failure: { name: 'deadline_exceeded' }, hasBegun: true })
 })
 
-t.test('a stream that is drained is read to its end, for DRAIN_MS_MAX at most', async (t) => {
+t.test('a drained stream is read to its end, for DRAIN_MS_MAX at most', async (t) => {
   stopClock(t)
   const whole = open({ onLeave: 'drain' })
   await whole.body.feed('o')
@@ -110,7 +110,7 @@ t.test('a stream that is drained is read to its end, for DRAIN_MS_MAX at most', 
   t.match(await late.run, { failure: { name: 'client_gone' } })
 })
 
-t.test('a stream that is cancelled closes its connection in the same turn', async (t) => {
+t.test('a cancelled stream closes its connection in the same turn', async (t) => {
   stopClock(t)
   for (const before of [null, ':', 'o']) {
     const { body, run, leave } = open()
@@ -121,7 +121,7 @@ t.test('a stream that is cancelled closes its connection in the same turn', asyn
   }
 })
 
-t.test('a finished output is read on for its usage, for USAGE_MS_MAX at most', async (t) => {
+t.test('after its finished output, a stream is read for its usage, for USAGE_MS_MAX at most', async (t) => {
   stopClock(t)
   const finished = async (more: Partial<RelayInput> = {}) => {
     const one = open(more)
@@ -148,7 +148,7 @@ t.test('a finished output is read on for its usage, for USAGE_MS_MAX at most', a
   t.match(await many.run, { failure: { name: 'client_gone' }, isDrained: false })
 })
 
-t.test('a stream that the node ends fails as draining, not as client_gone', async (t) => {
+t.test('a stream that a stopping node ends fails as draining, not as client_gone', async (t) => {
   stopClock(t)
   const ending = new AbortController()
   const { body, run } = open({ signal: ending.signal })
@@ -157,7 +157,7 @@ t.test('a stream that the node ends fails as draining, not as client_gone', asyn
   t.match(await run, { failure: { name: 'draining' } })
 })
 
-t.test('a node that ends waits neither for the end nor for the usage of a stream', async (t) => {
+t.test('a stopping node waits neither for the end nor for the usage of a stream', async (t) => {
   stopClock(t)
   for (const onLeave of ['cancel', 'drain'] as const) {
     const ending = new AbortController()
@@ -191,7 +191,7 @@ t.test('a caller who left after its stream does not delay the end of the drain',
   }
 })
 
-t.test('a stream of more than STREAM_BYTES_MAX is cut, comments count too. D12', async (t) => {
+t.test('a stream of more than STREAM_BYTES_MAX is cut, and comments count too. D12', async (t) => {
   stopClock(t)
   const piece = ':'.repeat(STREAM_BYTES_MAX / 8)
   const silent = { ...streamOf(), read: () => ({ events: null, failure: null }) }
@@ -203,7 +203,7 @@ t.test('a stream of more than STREAM_BYTES_MAX is cut, comments count too. D12',
   t.ok(body.isClosed)
 })
 
-t.test('events without an output are kept up to STREAM_PREFACE_BYTES_MAX', async (t) => {
+t.test('events before the first output are held up to STREAM_PREFACE_BYTES_MAX', async (t) => {
   stopClock(t)
   const most = 'r'.repeat(STREAM_PREFACE_BYTES_MAX)
   const sound = open()
@@ -235,7 +235,7 @@ function holding() {
   })
 }
 
-t.test('an event that has begun takes room of the budget, and gives it back at its end. D19', async (t) => {
+t.test('a partly received event takes room from the budget, and returns it at its end. D19', async (t) => {
   stopClock(t)
   const budget = new AnswerBudget(4 * STREAM_HELD_BYTES_MAX)
   const room = (): RelayInput['room'] => budget.room(callerBy('o'))
@@ -258,7 +258,7 @@ t.test('an event that has begun takes room of the budget, and gives it back at i
 })
 
 t.test(
-  'a wait for room ends with the call, with the clock of the provider, and without any room',
+  'a wait for room ends when the call ends, at the timeout of the provider, or when no room can become free',
   async (t) => {
     stopClock(t)
     const budget = new AnswerBudget(STREAM_HELD_BYTES_MAX)

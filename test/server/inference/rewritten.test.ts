@@ -84,7 +84,7 @@ async function opened(test: Test) {
   return { provider, ran, embed, notes }
 }
 
-t.test('a call whose client leaves while its body is rewritten is not sent', async (t) => {
+t.test('a call whose client disconnects while its body is rewritten is not sent', async (t) => {
   const { provider, embed } = await opened(t)
   const caller = new AbortController()
   const outcome = embed(caller)
@@ -93,7 +93,7 @@ t.test('a call whose client leaves while its body is rewritten is not sent', asy
   t.equal(provider.calls.length, 0)
 })
 
-t.test('a bulky body is rewritten once for all endpoints that take it as it is', async (t) => {
+t.test('a large body is rewritten once for all endpoints that need the same form', async (t) => {
   const { provider, ran, embed, notes } = await opened(t)
   provider.script(refuses(500))
   t.match(await embed(new AbortController()), { ok: true })

@@ -19,13 +19,13 @@ const asked = (promptBytesMost: number, tokensMax: number | null, choices = 1): 
     ...{ caller: { key: 'k' }, session: null, at: 0 },
   })
 
-t.test('the cost of a call is that of its prompt and of an answer of usual length', async (t) => {
+t.test('the cost of a call is the cost of its prompt and of an answer of usual length', async (t) => {
   t.equal(asked(400, null).costAt(endpoint(1, 2)), 100 + 2 * OUTPUT_TOKENS_USUAL)
   t.equal(asked(400, 10, 3).costAt(endpoint(1, 2)), 100 + 2 * 10 * 3)
   t.equal(asked(400, 1_000_000).costAt(endpoint(1, 2)), 100 + 2 * OUTPUT_TOKENS_USUAL)
 })
 
-t.test('a long prompt and a short answer prefer another endpoint than a short prompt', async (t) => {
+t.test('a long prompt and a short answer prefer a different endpoint than a short prompt', async (t) => {
   const [reads, writes] = [endpoint(1, 10), endpoint(10, 1)]
   const long = asked(100_000, 1)
   t.ok(long.costAt(reads) < long.costAt(writes))
@@ -34,7 +34,7 @@ t.test('a long prompt and a short answer prefer another endpoint than a short pr
 })
 
 t.test(
-  'a conversation is that of its session, else of its name, else of its texts, of one key',
+  'a conversation is identified by its session, else its name, else its texts, for each key',
   async (t) => {
     const at = (session: string | null, name: string | null, key = 'k', id = 'm'): string =>
       new RoutedText({ conversation: { name, prefix: 7 } } as unknown as TextRequest, {
@@ -52,7 +52,7 @@ t.test(
   },
 )
 
-t.test('require_parameters leaves the endpoints that have the parameters of the call', async (t) => {
+t.test('require_parameters keeps only the endpoints that have the parameters of the call', async (t) => {
   const endpoints = [['seed'], ['seed', 'stop'], []].map((supportedParameters) => ({
     ...endpoint(1, 1),
     supportedParameters,

@@ -45,7 +45,7 @@ const judged = (reported: Partial<TokenUsage> | null, seen: Partial<SeenText> = 
     new TextRates(),
   )
 
-t.test('credible figures of a whole answer are taken as they are', async (t) => {
+t.test('credible figures of a whole answer are used unchanged', async (t) => {
   t.same(judged({}), { usage: TOLDOnce, isEstimated: false })
   const most = { input: REPORTED_TOKENS_MAX, output: REPORTED_TOKENS_MAX }
   t.same(judged(most), { usage: { ...TOLDOnce, ...most }, isEstimated: false }, 'above every bound')
@@ -64,7 +64,7 @@ t.test('without figures both sides are estimated', async (t) => {
   t.same(judged(null), { usage: { ...ESTIMATED_INPUT, ...ESTIMATED_OUTPUT }, isEstimated: true })
 })
 
-t.test('an invalid figure makes its own side an estimate, and leaves the other', async (t) => {
+t.test('an invalid figure makes only its own side an estimate', async (t) => {
   for (const lie of [-1, 0.5, NaN, Infinity, 2 ** 53, 1e300, REPORTED_TOKENS_MAX + 1]) {
     for (const name of ['input', 'cacheRead', 'cacheWrite'] as const) {
       const { usage, isEstimated } = judged({ [name]: lie })
@@ -99,14 +99,14 @@ t.test('a broken answer is charged as reported, unless the figure is older than 
   })
 })
 
-t.test('media have tokens of their own in an estimate, and no estimate exceeds the context', async (t) => {
+t.test('media add their own tokens to an estimate, and no estimate exceeds the context', async (t) => {
   const text = { bytes: 400, mediaTokens: 1_100 }
   t.match(judged(null, { text }).usage, { input: 1_200 })
   t.match(judged(null, { text, contextTokens: 1_000 }).usage, { input: 1_000 })
   t.match(judged({}, { text }).usage, TOLDOnce, 'a figure that the provider reported counts')
 })
 
-t.test('hidden reasoning of a call that was left grows with its time, up to its maximum', async (t) => {
+t.test('hidden reasoning of an abandoned call grows with its time, up to its maximum', async (t) => {
   const left = { isWhole: false, reasons: true }
   const usageAfter = (seconds: number, more: Partial<SeenText> = {}) =>
     judged(null, { ...left, seconds, ...more }).usage
@@ -119,7 +119,7 @@ t.test('hidden reasoning of a call that was left grows with its time, up to its 
   t.match(usageAfter(60, { reasons: null }), { reasoning: 0 }, 'no call has shown any')
 })
 
-t.test('calls of a low effort teach nothing about the hidden reasoning of a high effort', async (t) => {
+t.test('calls with low effort do not change the estimate of hidden reasoning with high effort', async (t) => {
   const rates = taught(
     { ...PLAIN, output: 80, reasoning: 1 },
     { reasons: true, effort: 'minimal', seconds: 0 },
@@ -152,7 +152,7 @@ const PLAIN = { input: 160, cacheRead: 0, cacheWrite: 0, output: 80, reasoning: 
 const estimated = (rates: TextRates, seen: Partial<SeenText> = {}): TokenUsage =>
   judgeTextUsage(null, { ...SEEN, isWhole: false, ...seen }, rates).usage
 
-t.test('whole answers with credible figures teach the estimate, from the eighth on', async (t) => {
+t.test('whole answers with credible figures train the estimate, from the eighth on', async (t) => {
   const before = estimated(new TextRates())
   t.same(estimated(taught(PLAIN, {}, TAUGHT_CALLS_MIN - 1)), before)
   t.match(estimated(taught(PLAIN)), { input: 160, output: 80 })
@@ -168,7 +168,7 @@ t.test('whole answers with credible figures teach the estimate, from the eighth 
     t.same(estimated(taught(reported, seen, 100)), before, JSON.stringify([reported, seen]))
 })
 
-t.test('a ratio that no ordinary text has is skipped, not clamped', async (t) => {
+t.test('a ratio that no ordinary text has is ignored, not limited', async (t) => {
   const before = estimated(new TextRates())
   const { bytes } = SEEN.text
   for (const rate of [TOKENS_PER_100_BYTES_MIN - 1, TOKENS_PER_100_BYTES_MAX + 1].map((most) => most / 100)) {
@@ -181,14 +181,14 @@ t.test('a ratio that no ordinary text has is skipped, not clamped', async (t) =>
   }
 })
 
-t.test('older calls decay, so that the last ones count most', async (t) => {
+t.test('older calls lose weight, so that the latest ones count most', async (t) => {
   const rates = taught(PLAIN, {}, 1_000)
   for (let nth = 0; nth < 8 * TAUGHT_CALLS_KEPT; nth++)
     judgeTextUsage({ ...PLAIN, input: 80, output: 40 }, SEEN, rates)
   t.match(estimated(rates), { input: 81, output: 41 })
 })
 
-t.test('calls teach how much and how fast a model thinks unseen', async (t) => {
+t.test('calls train the estimate of how much hidden reasoning a model does, and how fast', async (t) => {
   const left = (seconds: number): Partial<SeenText> => ({ reasons: true, seconds, outputBytes: 0 })
   for (const reported of [
     { ...PLAIN, output: 50, reasoning: 950 },
@@ -206,7 +206,7 @@ t.test('calls teach how much and how fast a model thinks unseen', async (t) => {
   t.match(estimated(without, { ...left(1), reasons: true }), { reasoning: 95 }, 'a call that must not think')
 })
 
-t.test('a prompt with media, tools of the provider or stored input teaches nothing', async (t) => {
+t.test('a prompt with media, provider tools or stored input does not train the estimate', async (t) => {
   const media = { image: 0, audio: 0, video: 0, file: 0 }
   const size = { ...{ promptBytesMost: 1, messages: 1, tools: 1, hasFormat: false, tokensMax: null } }
   const plain = { ...size, text: SEEN.text, serverTools: null, media }
@@ -231,25 +231,22 @@ t.test('rates are those of an organization at an endpoint, or of a workspace at 
   t.not(rates.of(own, by('o')), rates.of(own, by('o', 'other')))
 })
 
-t.test(
-  'calls of another organization change nothing, and the pairs that are kept have a bound',
-  async (t) => {
-    const rates = new LearnedRates()
-    const endpoint = { tag: 'p/m' } as Endpoint
-    const by = (organizationId: string) => ({ organizationId, workspaceId: organizationId, key: 'k' })
-    const before = estimated(rates.of(endpoint, by('victim')))
-    for (let nth = 0; nth < 1_000; nth++)
-      judgeTextUsage({ ...PLAIN, input: 60, output: 30 }, SEEN, rates.of(endpoint, by('hostile')))
-    t.same(estimated(rates.of(endpoint, by('victim'))), before)
-    const [mine, other] = [rates.of(endpoint, by('mine')), rates.of(endpoint, by('other'))]
-    for (let nth = 0; nth < TAUGHT_PAIRS_MAX - 1; nth++) {
-      rates.of(endpoint, by(`o${nth}`))
-      rates.of(endpoint, by('mine'))
-    }
-    t.equal(rates.of(endpoint, by('mine')), mine, 'used last')
-    t.not(rates.of(endpoint, by('other')), other, 'used least recently')
-  },
-)
+t.test('calls of another organization change nothing, and the number of kept rates is limited', async (t) => {
+  const rates = new LearnedRates()
+  const endpoint = { tag: 'p/m' } as Endpoint
+  const by = (organizationId: string) => ({ organizationId, workspaceId: organizationId, key: 'k' })
+  const before = estimated(rates.of(endpoint, by('victim')))
+  for (let nth = 0; nth < 1_000; nth++)
+    judgeTextUsage({ ...PLAIN, input: 60, output: 30 }, SEEN, rates.of(endpoint, by('hostile')))
+  t.same(estimated(rates.of(endpoint, by('victim'))), before)
+  const [mine, other] = [rates.of(endpoint, by('mine')), rates.of(endpoint, by('other'))]
+  for (let nth = 0; nth < TAUGHT_PAIRS_MAX - 1; nth++) {
+    rates.of(endpoint, by(`o${nth}`))
+    rates.of(endpoint, by('mine'))
+  }
+  t.equal(rates.of(endpoint, by('mine')), mine, 'used last')
+  t.not(rates.of(endpoint, by('other')), other, 'used least recently')
+})
 
 const figure = fc.oneof(
   fc.nat(1_000),

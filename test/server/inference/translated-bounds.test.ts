@@ -11,7 +11,7 @@ import type { Endpoint } from '../../../src/server/ports/models/models.ts'
 import { affordableOutputTokens, textBoundOf } from '../../../src/server/inference/bounds.ts'
 import { ASKED, at } from '../../support/inference/bounded-endpoints.ts'
 
-t.test('a request that is rewritten may get the tools of its earlier turns', async (t) => {
+t.test('a rewritten request may contain the tools of its earlier turns', async (t) => {
   const target = at({ speaks: ['messages'], outputNanoPerMillionMax: 0 })
   const written = (dialect: Dialect, more = {}): number | null =>
     textBoundOf([target], { ...ASKED, ...more, dialect }).anyNano
@@ -24,7 +24,7 @@ t.test('a request that is rewritten may get the tools of its earlier turns', asy
   t.equal(textBoundOf([none], ASKED).anyNano, 100_000, 'an endpoint of ours speaks every form')
 })
 
-t.test('a rewritten tool may be longer than its caller wrote it', async (t) => {
+t.test('a rewritten tool may be longer than in the request of the caller', async (t) => {
   const target = at({ speaks: ['messages'], outputNanoPerMillionMax: 0 })
   const bound = (dialect: Dialect): number | null =>
     textBoundOf([target], { ...ASKED, dialect, tools: 3 }).anyNano

@@ -3,7 +3,7 @@ import { crc32 } from 'node:zlib'
 import t from 'tap'
 import { crc32Of } from '../../../src/server/journal/record-buffer.ts'
 
-t.test('any part of any bytes has the checksum that zlib gives it', (t) => {
+t.test('the checksum of any part of any bytes equals that of zlib', (t) => {
   const bytes = Buffer.concat([randomBytes(400), Buffer.alloc(20), Buffer.alloc(20, 255)])
   let wrong = 0
   for (let at = 0; at < 40; at++)

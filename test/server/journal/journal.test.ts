@@ -47,7 +47,7 @@ t.test('unwritten entries are neither on disk nor flushed', async (t) => {
   t.equal((await wholeJournal(folder, journal.id)).entries.length, 1)
 })
 
-t.test('files are for their owner alone', async (t) => {
+t.test('files are readable only for their owner', async (t) => {
   const folder = join(await openFolder(t), 'journals')
   const journal = journalIn(folder)
   const [file] = segmentFiles(folder, journal.id)
@@ -55,7 +55,7 @@ t.test('files are for their owner alone', async (t) => {
   t.equal(statSync(file?.path ?? '').mode & 0o777, 0o600)
 })
 
-t.test('a flush is the same until it is applied, and the next one begins where it ended', async (t) => {
+t.test('a flush stays the same until it is applied, and the next one begins at its end', async (t) => {
   const journal = journalIn(await openFolder(t))
   for (const name of ['a', 'b', 'c']) journal.settle(journal.take(someTake(name)), someSettlement(name))
   journal.write()
@@ -75,25 +75,22 @@ t.test('a flush is the same until it is applied, and the next one begins where i
   t.equal(journal.next(100), null)
 })
 
-t.test(
-  'a flush is made smaller when fewer entries are wanted, and either may be the applied one',
-  async (t) => {
-    for (const isLarger of [true, false]) {
-      const journal = journalIn(await openFolder(t))
-      for (const name of ['a', 'b', 'c']) journal.settle(journal.take(someTake(name)), someSettlement(name))
-      journal.write()
-      const larger = journal.next(3)
-      const smaller = journal.next(1)
-      t.same([smaller?.from, smaller?.entries], [larger?.from, larger?.entries.slice(0, 1)])
-      t.equal(journal.next(3), smaller)
-      const applied = isLarger ? larger : smaller
-      journal.applied(applied?.to ?? 0)
-      t.same(journal.next(3)?.entries.length, isLarger ? undefined : 2)
-    }
-  },
-)
+t.test('a flush shrinks when fewer entries are wanted, and either size may be the applied one', async (t) => {
+  for (const isLarger of [true, false]) {
+    const journal = journalIn(await openFolder(t))
+    for (const name of ['a', 'b', 'c']) journal.settle(journal.take(someTake(name)), someSettlement(name))
+    journal.write()
+    const larger = journal.next(3)
+    const smaller = journal.next(1)
+    t.same([smaller?.from, smaller?.entries], [larger?.from, larger?.entries.slice(0, 1)])
+    t.equal(journal.next(3), smaller)
+    const applied = isLarger ? larger : smaller
+    journal.applied(applied?.to ?? 0)
+    t.same(journal.next(3)?.entries.length, isLarger ? undefined : 2)
+  }
+})
 
-t.test('a full disk voids the takes of that append; settlements wait for room', async (t) => {
+t.test('a full disk voids the takes of that append; settlements wait for free space', async (t) => {
   const folder = await openFolder(t)
   const room = { bytes: 1_000_000 }
   const log = keptLog()
@@ -120,7 +117,7 @@ t.test('a full disk voids the takes of that append; settlements wait for room', 
   )
 })
 
-t.test('a broken journal mends itself with nothing to write', async (t) => {
+t.test('a broken journal repairs itself even when it has nothing to write', async (t) => {
   const room = { bytes: 10 }
   const journal = journalIn(await openFolder(t), { disk: fullDisk(room) })
   t.ok(journal.isBroken)
@@ -130,7 +127,7 @@ t.test('a broken journal mends itself with nothing to write', async (t) => {
   t.notOk(journal.isBroken)
 })
 
-t.test('a tail that cannot be taken away keeps the journal broken until it can', async (t) => {
+t.test('a torn tail that cannot be removed keeps the journal broken until it can', async (t) => {
   const folder = await openFolder(t)
   const room = { bytes: 1_000_000, mayTruncate: true }
   const journal = journalIn(folder, { disk: fullDisk(room) })
@@ -147,7 +144,7 @@ t.test('a tail that cannot be taken away keeps the journal broken until it can',
   t.same([read.open, read.isWhole], [[someTake('a')], true])
 })
 
-t.test('a new segment begins with the open takes, and one that is applied is deleted', async (t) => {
+t.test('a new segment begins with the open takes, and an applied segment is deleted', async (t) => {
   const folder = await openFolder(t)
   const journal = journalIn(folder, { segmentBytes: 2_000 })
   journal.take(someTake('open'))
@@ -165,7 +162,7 @@ t.test('a new segment begins with the open takes, and one that is applied is del
   t.same([after.entries.length, after.open, after.isWhole], [0, [someTake('open')], true])
 })
 
-t.test('segments of calls that cost nothing are applied and deleted too', async (t) => {
+t.test('segments of free calls are applied and deleted too', async (t) => {
   const folder = await openFolder(t)
   const journal = journalIn(folder, { segmentBytes: 2_000 })
   for (let count = 0; count < 20; count++) {
@@ -178,7 +175,7 @@ t.test('segments of calls that cost nothing are applied and deleted too', async 
   t.equal(namesOf(folder, journal.id).length, 1)
 })
 
-t.test('a missing segment shows, be it the first, one between or the last', async (t) => {
+t.test('detects a missing segment, whether the first, a middle or the last one', async (t) => {
   const folder = await openFolder(t)
   for (const missing of [0, 1, 2]) {
     const journal = journalIn(folder, { segmentBytes: 1_200 })
@@ -191,7 +188,7 @@ t.test('a missing segment shows, be it the first, one between or the last', asyn
   }
 })
 
-t.test('a new segment without room leaves the old one in use', async (t) => {
+t.test('without room for a new segment the old one stays in use', async (t) => {
   const folder = await openFolder(t)
   let isTight = false
   const disk: JournalDisk = {
@@ -216,7 +213,7 @@ t.test('a new segment without room leaves the old one in use', async (t) => {
   t.same([read.entries.length, read.isWhole, namesOf(folder, journal.id).length > 1], [20, true, true])
 })
 
-t.test('entries beyond the number that memory keeps are read again, in order and once', async (t) => {
+t.test('entries beyond the number kept in memory are read again, in order and once', async (t) => {
   const folder = await openFolder(t)
   const journal = journalIn(folder, { segmentBytes: 10_000, entriesMax: 7 })
   const seen: string[] = []
@@ -239,7 +236,7 @@ t.test('entries beyond the number that memory keeps are read again, in order and
 })
 
 t.test(
-  'entries read again still come after many free calls, before the journal reports its end',
+  'entries that are read again are returned after many free calls, before the journal reports its end',
   async (t) => {
     const journal = journalIn(await openFolder(t), { entriesMax: 1 })
     for (const name of ['a', 'b']) journal.settle(journal.take(someTake(name)), someSettlement(name))
@@ -276,7 +273,7 @@ t.test('a journal that cannot read its own entries is broken until it can', asyn
   t.notOk(journal.isBroken)
 })
 
-t.test('records of many calls in one append are all there', async (t) => {
+t.test('records of many calls in one append are all written', async (t) => {
   const folder = await openFolder(t)
   const journal = journalIn(folder)
   const count = 3_000
@@ -288,39 +285,36 @@ t.test('records of many calls in one append are all there', async (t) => {
   t.ok(count < JOURNAL_ENTRIES_MAX)
 })
 
-t.test(
-  'calls of few keys keep their own owner, model, operation and payers, in whatever order',
-  async (t) => {
-    const folder = await openFolder(t)
-    const journal = journalIn(folder)
-    const owners = Array.from({ length: 3 }, () => someOwner())
-    const moved = { ...someOwner(), keyHash: owners[0]?.keyHash ?? '' }
-    const reported = Array.from({ length: 600 }, (_, at) => {
-      const more = {
-        ...(at % 5 === 0 ? moved : owners[at % 3]),
-        model: `model/${at % 7}`,
-        operation: at % 11 < 2 ? 'chat.create' : 'embeddings.create',
-        paid: { organization: at % 2 === 0, workspace: at % 13 < 4, key: at % 17 < 6 },
-      }
-      const [take, entry] = [someTake(`r${at}`, at, more), someSettlement(`r${at}`, at, more)]
-      const id = journal.take(take)
-      if (at % 4 > 0) journal.settle(id, entry)
-      return { take, entry, isOpen: at % 4 === 0 }
-    })
-    t.ok(journal.write())
-    const { entries, open } = await wholeJournal(folder, journal.id)
-    t.same(
-      entries,
-      reported.flatMap(({ entry, isOpen }) => (isOpen ? [] : [entry])),
-    )
-    t.same(
-      open,
-      reported.flatMap(({ take, isOpen }) => (isOpen ? [take] : [])),
-    )
-  },
-)
+t.test('calls of a few keys keep their own owner, model, operation and payers, in any order', async (t) => {
+  const folder = await openFolder(t)
+  const journal = journalIn(folder)
+  const owners = Array.from({ length: 3 }, () => someOwner())
+  const moved = { ...someOwner(), keyHash: owners[0]?.keyHash ?? '' }
+  const reported = Array.from({ length: 600 }, (_, at) => {
+    const more = {
+      ...(at % 5 === 0 ? moved : owners[at % 3]),
+      model: `model/${at % 7}`,
+      operation: at % 11 < 2 ? 'chat.create' : 'embeddings.create',
+      paid: { organization: at % 2 === 0, workspace: at % 13 < 4, key: at % 17 < 6 },
+    }
+    const [take, entry] = [someTake(`r${at}`, at, more), someSettlement(`r${at}`, at, more)]
+    const id = journal.take(take)
+    if (at % 4 > 0) journal.settle(id, entry)
+    return { take, entry, isOpen: at % 4 === 0 }
+  })
+  t.ok(journal.write())
+  const { entries, open } = await wholeJournal(folder, journal.id)
+  t.same(
+    entries,
+    reported.flatMap(({ entry, isOpen }) => (isOpen ? [] : [entry])),
+  )
+  t.same(
+    open,
+    reported.flatMap(({ take, isOpen }) => (isOpen ? [take] : [])),
+  )
+})
 
-t.test('a new segment begins with the last progress of the open takes', async (t) => {
+t.test('a new segment begins with the latest progress of the open takes', async (t) => {
   const folder = await openFolder(t)
   const journal = journalIn(folder, { segmentBytes: 2_000 })
   const open = journal.take(someTake('open'))
@@ -340,7 +334,7 @@ t.test('a new segment begins with the last progress of the open takes', async (t
 })
 
 t.test(
-  'a full disk drops progress until it is reported again; settlements after it stay in order',
+  'a full disk drops progress until it is reported again; later settlements stay in order',
   async (t) => {
     const folder = await openFolder(t)
     const room = { bytes: 1_000_000 }
@@ -361,7 +355,7 @@ t.test(
   },
 )
 
-t.test('a settlement of a model that writes keeps its tokens, also when it is read again', async (t) => {
+t.test('a settlement of a text model keeps its tokens, also when it is read again', async (t) => {
   const folder = await openFolder(t)
   const room = { bytes: 1_000_000 }
   const journal = journalIn(folder, { disk: fullDisk(room), entriesMax: 1 })

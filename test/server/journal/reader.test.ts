@@ -72,7 +72,7 @@ function isPartOf(part: WholeJournal, whole: WholeJournal): boolean {
   return [...part.entries, ...part.open].every((one) => known.some((other) => isDeepStrictEqual(one, other)))
 }
 
-t.test('a journal is read as it was written: entries, and takes without a settlement', async (t) => {
+t.test('a journal reads back as it was written: entries, and takes without a settlement', async (t) => {
   const { whole } = await written(t)
   t.same(whole.entries, [
     someSettlement('call-a', 321, { model: 'größer/模型' }),
@@ -83,7 +83,7 @@ t.test('a journal is read as it was written: entries, and takes without a settle
   t.equal(whole.to, whole.end)
 })
 
-t.test('a file cut at any byte holds the records before the cut, and counts as whole', async (t) => {
+t.test('a file truncated at any byte yields the records before that byte, and counts as whole', async (t) => {
   const { folder, id, path, bytes, ends, whole } = await written(t)
   const wrong: object[] = []
   for (let length = bytes.length - 1; length >= (ends[0] ?? 0); length--) {
@@ -97,7 +97,7 @@ t.test('a file cut at any byte holds the records before the cut, and counts as w
   t.same(wrong, [])
 })
 
-t.test('a file cut within its head is not whole, and gives nothing', async (t) => {
+t.test('a file truncated within its head is not whole, and yields nothing', async (t) => {
   const { folder, id, path, ends } = await written(t)
   const wrong: number[] = []
   for (let length = (ends[0] ?? 0) - 1; length >= 0; length--) {
@@ -109,7 +109,7 @@ t.test('a file cut within its head is not whole, and gives nothing', async (t) =
 })
 
 t.test(
-  'a flipped bit anywhere is seen: no wrong record is accepted, and the journal is not whole',
+  'detects a flipped bit anywhere: no wrong record is accepted, and the journal is not whole',
   async (t) => {
     const { folder, id, path, bytes, whole } = await written(t)
     const wrong: number[] = []
@@ -124,7 +124,7 @@ t.test(
   },
 )
 
-t.test('a damaged body costs its own record alone', async (t) => {
+t.test('a damaged body loses only its own record', async (t) => {
   const { folder, id, path, bytes, ends } = await written(t)
   const harmed = Buffer.from(bytes)
   const third = (ends[2] ?? 0) + FRAME_BYTES + 1
@@ -136,7 +136,7 @@ t.test('a damaged body costs its own record alone', async (t) => {
 })
 
 t.test(
-  'a forged record is damaged: the books get no amount below zero and none that is not a number',
+  'a record with a forged amount counts as damaged: no amount in the books is negative or not a number',
   async (t) => {
     const folder = await openFolder(t)
     for (const nano of [-1, NaN, Infinity, 0.5, 2 ** 53]) {
@@ -155,13 +155,13 @@ t.test(
   },
 )
 
-t.test('zeros after the last record are not a torn tail', async (t) => {
+t.test('zeros after the last record make a journal not whole', async (t) => {
   const { folder, id, path, bytes } = await written(t)
   writeFileSync(path, Buffer.concat([bytes, Buffer.alloc(40)]))
   t.notOk((await wholeJournal(folder, id)).isWhole)
 })
 
-t.test('entries after an offset are those that end after it', async (t) => {
+t.test('entries after an offset are the entries that end after it', async (t) => {
   const { folder, id, bytes, ends } = await written(t)
   const head = ends[0] ?? 0
   const behindFirst = await wholeJournal(folder, id, (ends[6] ?? 0) - head)
@@ -179,7 +179,7 @@ t.test('a file that ends before the applied offset is not whole', async (t) => {
   t.same([read.entries.length, read.isWhole], [0, false])
 })
 
-t.test('progress of a call that has ended, or that the journal does not know, opens no take', async (t) => {
+t.test('progress of a call that has ended or is not in the journal opens no take', async (t) => {
   const folder = await openFolder(t)
   const journal = journalIn(folder)
   const ended = journal.take(someTake('ended'))
@@ -194,18 +194,15 @@ t.test('progress of a call that has ended, or that the journal does not know, op
   t.same([read.entries.length, read.open, read.isWhole], [1, [], true])
 })
 
-t.test(
-  'a reader refuses a kind of record that it does not know, and all that would follow from it',
-  async (t) => {
-    const { folder, id, path, bytes, ends } = await written(t)
-    // As a reader of before D28 sees progress.
-    const unknown = Buffer.from(bytes)
-    const body = unknown.subarray((ends[3] ?? 0) + FRAME_BYTES, ends[4])
-    t.equal(body[0], KIND.progress)
-    body[0] = 200
-    unknown.writeUInt32LE(crc32(body), (ends[3] ?? 0) + 4)
-    writeFileSync(path, unknown)
-    const read = await wholeJournal(folder, id)
-    t.same([read.entries.length, read.isWhole], [2, false])
-  },
-)
+t.test('a reader refuses an unknown kind of record, and everything that depends on it', async (t) => {
+  const { folder, id, path, bytes, ends } = await written(t)
+  // As a reader of before D28 sees progress.
+  const unknown = Buffer.from(bytes)
+  const body = unknown.subarray((ends[3] ?? 0) + FRAME_BYTES, ends[4])
+  t.equal(body[0], KIND.progress)
+  body[0] = 200
+  unknown.writeUInt32LE(crc32(body), (ends[3] ?? 0) + 4)
+  writeFileSync(path, unknown)
+  const read = await wholeJournal(folder, id)
+  t.same([read.entries.length, read.isWhole], [2, false])
+})

@@ -30,14 +30,14 @@ t.test("a dead front's settlements are spent, its open takes forfeited, and the 
   })
 })
 
-t.test('after a crash of the machine all unexplained money is forfeited', async (t) => {
+t.test('after a machine crash all unexplained money is forfeited', async (t) => {
   const front = await deadFront(t)
   await recoverJournal(front.id, { ...front.options, bootId: 'another' })
   const { spent, lent, wrong } = await booksOf(front)
   t.same([spent, lent, wrong], [LENT, 0, []])
 })
 
-t.test('a journal with a damaged part forfeits its lent money, and no more', async (t) => {
+t.test('a journal with a damaged part forfeits only its lent money', async (t) => {
   const front = await deadFront(t)
   const [file] = segmentFiles(front.folder, front.id)
   const bytes = Buffer.alloc(9, 1)
@@ -47,7 +47,7 @@ t.test('a journal with a damaged part forfeits its lent money, and no more', asy
   t.same([ledger['usage'], spent, lent, wrong], [2 * COST, LENT, 0, []])
 })
 
-t.test('recovering twice, also at once, and in parts, changes nothing more', async (t) => {
+t.test('recovering twice, concurrently or in parts changes nothing more', async (t) => {
   const front = await deadFront(t)
   const options = { ...front.options, batchEntries: 1 }
   const both = await Promise.allSettled([
@@ -61,7 +61,7 @@ t.test('recovering twice, also at once, and in parts, changes nothing more', asy
 })
 
 t.test(
-  'a journal that was closed without its file turns its forfeit into usage when the file appears',
+  'a journal that was closed while its file was missing turns its forfeit into usage when the file appears',
   async (t) => {
     const front = await deadFront(t)
     await front.options.lender.close({ journalId: front.id, rest: null, open: [], isComplete: false })
@@ -74,7 +74,7 @@ t.test(
 )
 
 t.test(
-  'a store that is away is tried until it is there, and the journal of a process that runs waits for its end',
+  'recovery retries while the store is unavailable, and waits for the end of a process that still runs',
   async (t) => {
     const front = await deadFront(t)
     let away = 2
@@ -107,7 +107,7 @@ t.test(
   },
 )
 
-t.test('a journal that cannot be recovered holds up no other', async (t) => {
+t.test('a journal that cannot be recovered does not block others', async (t) => {
   const front = await deadFront(t)
   const stuck = journalIn(front.folder)
   const stateOf: RecoveryOptions['stateOf'] = (id) =>
@@ -125,19 +125,16 @@ t.test('a journal that cannot be recovered holds up no other', async (t) => {
   t.equal((await booksOf(front)).lent, 0)
 })
 
-t.test(
-  'a journal that was never made known goes when it is empty, and stays for people when it is not',
-  async (t) => {
-    const front = await deadFront(t)
-    const [empty, full] = [journalIn(front.folder), journalIn(front.folder)]
-    full.giveBack({ kind: 'give_back', day: '2026-01-01', accountId: 'o1', amountNano: 1 })
-    full.write()
-    await recoverJournal(empty.id, front.options)
-    await recoverJournal(full.id, front.options)
-    t.same([segmentFiles(front.folder, empty.id).length, segmentFiles(front.folder, full.id).length], [0, 1])
-    t.same(front.log.events.map(({ event }) => event).includes('journal_unknown'), true)
-  },
-)
+t.test('an unregistered journal is deleted when empty, and otherwise kept for the operator', async (t) => {
+  const front = await deadFront(t)
+  const [empty, full] = [journalIn(front.folder), journalIn(front.folder)]
+  full.giveBack({ kind: 'give_back', day: '2026-01-01', accountId: 'o1', amountNano: 1 })
+  full.write()
+  await recoverJournal(empty.id, front.options)
+  await recoverJournal(full.id, front.options)
+  t.same([segmentFiles(front.folder, empty.id).length, segmentFiles(front.folder, full.id).length], [0, 1])
+  t.same(front.log.events.map(({ event }) => event).includes('journal_unknown'), true)
+})
 
 t.test('a starting node recovers the journals in its data directory, drafts included', async (t) => {
   const dataDir = await openFolder(t)

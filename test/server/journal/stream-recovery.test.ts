@@ -34,7 +34,7 @@ function rowsOf({ store: { sql } }: DeadFront) {
     WHERE kind <> 'usage' AND request_id NOT IN (SELECT id::text FROM journals) ORDER BY kind`
 }
 
-t.test('a stream is charged its cost so far, and the rest of its bound returns', async (t) => {
+t.test('a stream is charged its cost so far, and the rest of its bound is returned', async (t) => {
   const front = await deadFront(t, { last: TOLDOnce })
   await recoverJournal(front.id, front.options)
   t.same(await rowsOf(front), [
@@ -45,7 +45,7 @@ t.test('a stream is charged its cost so far, and the rest of its bound returns',
   t.match(front.log.events.at(-1)?.fields, { forfeits: 0 })
 })
 
-t.test('where the provider continues without us, the rest of the bound is forfeited', async (t) => {
+t.test('when the provider continues after a crash, the rest of the bound is forfeited', async (t) => {
   const front = await deadFront(t, { last: [...TOLDOnce, { costNano: 300, isDrained: true }] })
   await recoverJournal(front.id, front.options)
   const { ledger, spent, lent, wrong } = await booksOf(front)
@@ -91,7 +91,7 @@ t.test('an answer by own credentials is charged where they count, and takes no c
 })
 
 t.test(
-  'a recovery that dies anywhere, or runs twice, books a stream once and keeps one record',
+  'a recovery that crashes anywhere, or runs twice, books a stream once and keeps one record',
   async (t) => {
     const id = nextCallId('gen_')
     const note = {
@@ -156,7 +156,7 @@ t.test(
   },
 )
 
-t.test('a note that cannot be read or written costs the record, and nothing of the money', async (t) => {
+t.test('a note that cannot be read or written loses the record, but no money', async (t) => {
   const refused = `{"id":"${nextCallId('gen_')}","upstreamId":null,"sessionId":"\\u0000"}`
   for (const note of ['{"id":', refused]) await t.resolves(withoutRecord(t, note))
 })

@@ -13,7 +13,7 @@ import {
 
 const EPOCH = 1_700_000_000_000
 
-t.test('a key without a limit is admitted at once, without headers', async (t) => {
+t.test('a key without a limit is admitted at once, and its answers have no rate limit headers', async (t) => {
   const { admission, redis } = open()
   t.same(admission.admit(keyOf(null)), { failure: null, headers: null })
   t.equal(redis.steps, 0)
@@ -33,7 +33,7 @@ t.test('an admitted call reports policy, remaining and reset in both forms', asy
   })
 })
 
-t.test('two limits of one call share the headers of the draft', async (t) => {
+t.test('the headers of two limits of one call are joined as in the draft', async (t) => {
   const tokens = { RateLimit: '"tokens";r=5;t=3', 'X-RateLimit-Limit-Tokens': '9' }
   t.equal(joinedHeaders(null, tokens), tokens)
   t.same(joinedHeaders({ RateLimit: '"requests";r=59;t=1', 'X-RateLimit-Limit': '600' }, tokens), {
@@ -43,7 +43,7 @@ t.test('two limits of one call share the headers of the draft', async (t) => {
   })
 })
 
-t.test('a refused call says when to come again, in the headers and in the envelope', async (t) => {
+t.test('a refused call gets the time of the next attempt, in the headers and in the envelope', async (t) => {
   const { call } = open()
   const key = keyOf(10, undefined, 1)
   await call(key)
@@ -72,7 +72,7 @@ t.test('a refused call says when to come again, in the headers and in the envelo
   })
 })
 
-t.test('a lone client that waits Retry-After is admitted, whatever the limit', async (t) => {
+t.test('a single client that waits Retry-After is admitted, whatever the limit', async (t) => {
   for (const limitRpm of [1, 7, 13, 60, 599, 6_000]) {
     const { call, wait } = open()
     const key = keyOf(limitRpm)
@@ -95,7 +95,7 @@ t.test('a key that is known to be over its limit is refused at once, without the
   t.equal(redis.steps, steps)
 })
 
-t.test('a refusal says the pace, the burst and when to try again', async (t) => {
+t.test('a refusal states the rate, the burst and when to try again', async (t) => {
   const { call } = open()
   const key = keyOf(10, undefined, 1)
   await call(key)
@@ -107,7 +107,7 @@ t.test('a refusal says the pace, the burst and when to try again', async (t) => 
   )
 })
 
-t.test('a refusal without the authority does not claim that the key is over its limit', async (t) => {
+t.test('a refusal without the authority does not claim that the key is above its limit', async (t) => {
   const { redis, call } = open({ liveFronts: 2 })
   redis.mode = 'down'
   const { failure, headers } = await call(keyOf(60))
@@ -121,7 +121,7 @@ t.test('a refusal without the authority does not claim that the key is over its 
   t.match(headers, { 'RateLimit-Policy': '"requests";q=60;w=60;burst=10' })
 })
 
-t.test('calls of one turn share one ask', async (t) => {
+t.test('calls of one turn share one request to the authority', async (t) => {
   const { admission, redis, wait } = open()
   const answers = Array.from({ length: 30 }, () => admission.admit(keyOf(600)))
   await wait(5)
@@ -129,7 +129,7 @@ t.test('calls of one turn share one ask', async (t) => {
   t.equal(redis.steps, 1)
 })
 
-t.test('the first of more waiting calls than tokens are admitted', async (t) => {
+t.test('as many waiting calls as there are tokens are admitted, in order', async (t) => {
   const { admission, wait } = open()
   const answers = Array.from({ length: 5 }, () => admission.admit(keyOf(20, undefined, 2)))
   await wait(5)
@@ -153,7 +153,7 @@ for (const [perS, tripsMax] of [
   [100, 0.5],
   [500, 0.15],
 ] as const) {
-  t.test(`not each of ${perS} steady calls a second asks the authority`, async (t) => {
+  t.test(`not every one of ${perS} steady calls per second asks the authority`, async (t) => {
     const { admission, redis, wait } = open()
     const key = keyOf(1_000_000)
     const call = async (): Promise<void> => {
@@ -168,7 +168,7 @@ for (const [perS, tripsMax] of [
   })
 }
 
-t.test('a token that was lent ahead is not used beyond its time', async (t) => {
+t.test('a token that was borrowed ahead is not used after it expires', async (t) => {
   const { admission, redis, wait, call } = open()
   const key = keyOf(60_000)
   await borrowAhead({ admission, wait })
@@ -180,7 +180,7 @@ t.test('a token that was lent ahead is not used beyond its time', async (t) => {
 })
 
 t.test(
-  'a stalled authority costs a call 100 ms once; after that its own share decides at once',
+  'a stalled authority delays a call by 100 ms once; after that the share of the front decides at once',
   async (t) => {
     const { admission, redis, simulation, wait } = open()
     await wait(300)
@@ -219,7 +219,7 @@ t.test('calls that are soon due survive the loss of the authority, at the pace o
   t.equal(admitted.length + refused.length, 120)
 })
 
-t.test('without the authority a front admits its share, and none at once', async (t) => {
+t.test('without the authority a front admits its share, and not all at once', async (t) => {
   const { admission, redis, simulation } = open({ liveFronts: 2 })
   redis.mode = 'down'
   const admitted: number[] = []
@@ -242,7 +242,7 @@ t.test('a client that waits Retry-After without the authority is admitted', asyn
   t.notOk(admission.admit(keyOf(60)) instanceof Promise)
 })
 
-t.test('an authority that is back decides again with the next call', async (t) => {
+t.test('after an outage the authority decides again from the next call on', async (t) => {
   const { redis, wait, call } = open()
   redis.mode = 'down'
   t.ok((await call(keyOf(600))).failure)
@@ -252,7 +252,7 @@ t.test('an authority that is back decides again with the next call', async (t) =
   t.equal(redis.steps > 0, true)
 })
 
-t.test('spending without the authority is reported to it', async (t) => {
+t.test('spending without the authority is reported to it later', async (t) => {
   const { redis, wait, call } = open()
   const key = keyOf(60)
   redis.mode = 'down'
@@ -266,7 +266,7 @@ t.test('spending without the authority is reported to it', async (t) => {
 })
 
 t.test(
-  'more keys than purses are all answered, and being forgotten gives no burst while the authority is away',
+  'more keys than a front can keep leases for all get answers, and a forgotten key gets no new burst without the authority',
   async (t) => {
     const { redis, wait, call } = open({ leasesMax: 10 })
     for (let i = 0; i < 100; i += 1) t.equal((await call(keyOf(600, `key-${i}`))).failure, null)
@@ -277,7 +277,7 @@ t.test(
   },
 )
 
-t.test('every decision is metered by its source', async (t) => {
+t.test('every decision is counted by its source', async (t) => {
   const seen: string[] = []
   const { redis, call } = open({
     meters: { rateDecision: (decision, source) => void seen.push(`${decision} ${source}`) },
@@ -297,7 +297,7 @@ const BURSTS: readonly (readonly [text: string, limitRpm: number, burst: number 
 ]
 
 for (const [text, limitRpm, burst, atOnce] of BURSTS) {
-  t.test(`${text} comes at once, and then the pace of the limit`, async (t) => {
+  t.test(`${text} is admitted at once, and then calls at the rate of the limit`, async (t) => {
     const { call, wait } = open()
     const key = keyOf(limitRpm, undefined, burst)
     let answer = await call(key)
@@ -313,7 +313,7 @@ for (const [text, limitRpm, burst, atOnce] of BURSTS) {
   })
 }
 
-t.test("the operator's burst is for keys without their own, and is cut to their limit", async (t) => {
+t.test("the operator's burst applies to keys without their own, and is capped at their limit", async (t) => {
   const { call } = open({ burst: 20 })
   const policyOf = async (key: ReturnType<typeof keyOf>): Promise<string | undefined> =>
     (await call(key)).headers?.['RateLimit-Policy']

@@ -40,7 +40,7 @@ function shared() {
   return { share, pass, use, now: () => now }
 }
 
-t.test('an organization that is alone never waits for a share', async (t) => {
+t.test('a single organization never waits for a share', async (t) => {
   const { use, pass } = shared()
   for (let n = 0; n < 100; n++) {
     t.ok(use('a', 50))
@@ -49,7 +49,7 @@ t.test('an organization that is alone never waits for a share', async (t) => {
 })
 
 t.test(
-  "alone it has as many calls under way as LOOP_BURST_MS allows: the next may be another's",
+  'a single organization may run only as many calls as fit in LOOP_BURST_MS, because the next may be from another one',
   async (t) => {
     const { share, use, pass } = shared()
     const costMs = LOOP_BURST_MS / 4
@@ -67,7 +67,7 @@ t.test(
   },
 )
 
-t.test('use by an organization while it was alone does not count against it', async (t) => {
+t.test('the use by an organization while it was alone does not count against it', async (t) => {
   const { share, use, pass } = shared()
   for (let n = 0; n < 100; n++) {
     use('a', 100)
@@ -82,7 +82,7 @@ t.test('use by an organization while it was alone does not count against it', as
   t.ok(went)
 })
 
-t.test('calls above the share go on evenly, not in bursts', async (t) => {
+t.test('calls above the share start evenly, not in bursts', async (t) => {
   const { share, pass, now } = shared()
   const [costMs, tookMs] = [10, 5]
   const starts: number[] = []
@@ -109,7 +109,7 @@ t.test('calls above the share go on evenly, not in bursts', async (t) => {
   t.ok(Math.max(...gaps) <= (2 * costMs) / LOOP_SHARE, `at most ${Math.max(...gaps)} ms without one`)
 })
 
-t.test('calls that have waited LOOP_WAIT_MS_MAX go on one by one', async (t) => {
+t.test('calls that have waited for LOOP_WAIT_MS_MAX start one by one', async (t) => {
   const { share, pass } = shared()
   const beside = async (ms: number): Promise<void> => {
     for (let at = 0; at < ms; at += 50) {
@@ -129,7 +129,7 @@ t.test('calls that have waited LOOP_WAIT_MS_MAX go on one by one', async (t) => 
   t.equal(went, SHARED_CALLS_MAX + 10)
 })
 
-t.test('next to another one it waits after its burst, and continues at its share', async (t) => {
+t.test('with a second organization it waits after its burst, and continues at its share', async (t) => {
   const { share, use, pass } = shared()
   const costMs = 10
   const others = async (ms: number): Promise<void> => {
@@ -158,7 +158,7 @@ t.test('next to another one it waits after its burst, and continues at its share
 })
 
 t.test(
-  'next to another one its calls under way are bounded, and the next starts when one ends',
+  'with a second organization its running calls are limited, and the next starts when one ends',
   async (t) => {
     const { share, pass } = shared()
     const went: number[] = []
@@ -206,7 +206,7 @@ t.test('waiting calls go on once the others are gone, and after LOOP_WAIT_MS_MAX
   t.ok(wentAt - again <= LOOP_WAIT_MS_MAX + LOOP_OTHERS_MS, `${wentAt - again} ms`)
 })
 
-t.test('bytes of an answer count as the time that they take', async (t) => {
+t.test('the bytes of an answer count as the time that writing them takes', async (t) => {
   const { share, pass } = shared()
   share.saw('b')
   share.saw('a')

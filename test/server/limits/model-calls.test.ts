@@ -51,7 +51,7 @@ class FakeAuthority implements CallAuthority {
   }
 }
 
-t.test('a call without limits, and one whose limits were removed, does not ask the authority', async (t) => {
+t.test('a call without limits, or whose limits were removed, does not ask the authority', async (t) => {
   const { admit, authority } = open(t)
   t.match(await admit(null), { failure: null, headers: null })
   t.match(await admit({}), { failure: null, headers: null })
@@ -91,7 +91,7 @@ t.test('a key with all its places on this front is refused without asking the au
 })
 
 t.test(
-  'places end where they were taken, also when the limit was changed or removed meanwhile',
+  'a place is released at the limit that it was taken from, also when the limit was changed or removed meanwhile',
   async (t) => {
     const { admit, authority } = open(t)
     const one = await admit({ max_parallel: 1 })
@@ -118,7 +118,7 @@ t.test("a call that needs more than a minute's tokens is refused without a wait"
   t.equal((await admit({ rate_limit_tpm: 1_000 }, {}, 1_000)).failure, null)
 })
 
-t.test('tokens are in the headers, and a refusal gives the wait', async (t) => {
+t.test('the headers contain the tokens, and a refusal contains the wait', async (t) => {
   const { admit, authority } = open(t)
   const left = [
     { remaining: 800, resetAfterMs: 12_000 },
@@ -157,7 +157,7 @@ t.test('tokens are in the headers, and a refusal gives the wait', async (t) => {
   )
 })
 
-t.test('at its end a call takes, or gives back, the difference to its expected tokens', async (t) => {
+t.test('at its end a call takes or returns the difference to its expected tokens', async (t) => {
   const { admit, authority } = open(t)
   for (const used of [130, 100, 40, 0]) (await admit({ rate_limit_tpm: 1_000 }, {}, 100)).end(used)
   t.same(
@@ -178,7 +178,7 @@ t.test('a limit that the authority called full stays so for a while without it',
   t.equal((await admit({ max_parallel: 10 })).failure, null)
 })
 
-t.test('without the authority a front gives its share of the places', async (t) => {
+t.test('without the authority a front grants its share of the places', async (t) => {
   const { admit, authority } = open(t, 4)
   const held = [await admit({ max_parallel: 11 })]
   authority.isReachable = false
@@ -196,7 +196,7 @@ t.test('without the authority a front gives its share of the places', async (t) 
   t.equal((await admit({ max_parallel: 11 })).failure, null)
 })
 
-t.test('without the authority a front gives its share of the tokens, and owes the excess', async (t) => {
+t.test('without the authority a front grants its share of the tokens, and owes the excess', async (t) => {
   const { admit, authority, clock } = open(t, 4)
   authority.isReachable = false
   const limit = { rate_limit_tpm: 4_000 }
@@ -213,7 +213,7 @@ t.test('without the authority a front gives its share of the tokens, and owes th
   t.equal((await admit(limit, {}, 1, 'b')).failure, null, 'the authority decides again')
 })
 
-t.test('tokens of a call that began without the authority are reported to it', async (t) => {
+t.test('tokens of a call that began without the authority are reported to it later', async (t) => {
   const { admit, authority } = open(t)
   authority.isReachable = false
   const one = await admit({ rate_limit_tpm: 1_000 }, {}, 100)
@@ -238,7 +238,7 @@ t.test('a failing authority refuses no call by itself; places that it may have t
   t.equal(fronts.authority.backs.length, 1)
 })
 
-t.test('a front renews its places, and nothing else', async (t) => {
+t.test('a front renews only its own places', async (t) => {
   const { admit, authority, clock } = open(t)
   const one = await admit({ max_parallel: 5 }, { max_parallel: 6 })
   t.equal(clock.everyMs, CALL_RENEW_MS)

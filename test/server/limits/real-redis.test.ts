@@ -14,7 +14,7 @@ const LIMIT_RPM = 600
 const BURST = LIMIT_RPM
 
 for (const kind of REDIS_KINDS) {
-  t.test(`${kind}: two fronts under pressure admit no more than the bound, in no window`, async (t) => {
+  t.test(`${kind}: two fronts under load admit no more than the limit in any window`, async (t) => {
     const redis = await openTestRedis(t, kind)
     const fronts = [await front(t, redis), await front(t, redis)]
     const limitRpm = 6_000

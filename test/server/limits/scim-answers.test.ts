@@ -7,7 +7,7 @@ import type { ScimGroup } from '../../../src/server/ports/scim/scim.ts'
 import { must } from '../../support/must.ts'
 
 t.test(
-  'unread answers of an organization count until they are read; others have room of their own',
+  'unread answers of an organization count until they are read, and do not affect other organizations',
   async (t) => {
     const room = openScimAnswers()
     const first = room.hold('a', SCIM_ANSWERS_BYTES_MAX)
@@ -26,7 +26,7 @@ t.test(
   },
 )
 
-t.test('a single answer has room however large it is', async (t) => {
+t.test('a single answer is accepted however large it is', async (t) => {
   const room = openScimAnswers()
   const large = room.hold('a', 2 * SCIM_ANSWERS_BYTES_MAX)
   t.ok(large)
@@ -45,7 +45,7 @@ const GROUP: ScimGroup = {
   members: '[]',
 }
 
-t.test('a group, a list and a search count until they were read', async (t) => {
+t.test('an answer with a group, a list or search results counts until it is read', async (t) => {
   const page = { resources: [GROUP], totalResults: 1 }
   const scimGroups = {
     get: async () => ({ ok: true, value: GROUP }),

@@ -34,7 +34,7 @@ function open({
   return { purse, clock, asks }
 }
 
-t.test('spending without the authority is owed though an older question fails afterwards', async (t) => {
+t.test('spending without the authority is owed even when an older request fails later', async (t) => {
   const { purse, clock, asks } = open()
   void purse.refill(0)
   const flight = purse.flush()
@@ -52,7 +52,7 @@ t.test('spending without the authority is owed though an older question fails af
 })
 
 t.test(
-  'where the authority answers heartbeats and no question, as one that is out of memory, calls go on at the share of its front',
+  'when the authority answers heartbeats but no requests, for example out of memory, calls continue at the share of the front',
   async (t) => {
     const { purse, clock, asks } = open()
     let admitted = 0
@@ -89,7 +89,7 @@ t.test('tokens used while the authority refused requests are reported once', asy
   )
 })
 
-t.test('no more is owed than was spent, however often the authority comes and goes', async (t) => {
+t.test('no more is owed than was spent, however often the authority fails and returns', async (t) => {
   const { purse, clock, asks } = open({ limitRpm: 60_000, later: (run) => run() })
   let admitted = 0
   for (let turn = 1; turn <= 1_000; turn += 1) {
@@ -122,7 +122,7 @@ t.test('a call that waited for the authority waits for its share only in the rem
   t.equal(purse.take(clock.now), null, 'and a new call may wait longer')
 })
 
-t.test('the window of a key has a name of its own, which nodes of an older version do not use', async (t) => {
+t.test('the window of a key has a new name, which nodes of an older version do not use', async (t) => {
   const { purse, asks } = open()
   void purse.refill(0)
   void purse.flush()

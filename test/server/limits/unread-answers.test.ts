@@ -4,7 +4,7 @@ import { UNREAD_PIECE_BYTES, unreadBytesOf, type Reply } from '../../../src/serv
 import { UnreadAnswers } from '../../../src/server/limits/loop-share.ts'
 
 t.test(
-  'an organization has room until it has not read so many bytes, and again once some are given back',
+  'an organization has room until it exceeds the limit of unread bytes, and again after some are read',
   async (t) => {
     const unread = new UnreadAnswers()
     const first = unread.hold('a', UNREAD_ANSWERS_BYTES_MAX - UNREAD_SMALL_BYTES)

@@ -34,7 +34,7 @@ async function text(
 const ALLOW = { SLUICE_EGRESS_ALLOW: 'http:127.0.0.0/8' }
 
 t.test(
-  'the gateway connects to no port of its own and to none of its stores, whatever the list admits',
+  'the gateway connects neither to its own ports nor to its stores, whatever the list admits',
   async (t) => {
     t.equal(await text(t, () => ALLOW), 'here')
     const own: Readonly<Record<string, (port: number) => Texts>> = {
@@ -60,7 +60,7 @@ t.test('the roots of SLUICE_EGRESS_CA are trusted besides those of Node', { skip
   t.equal(await text(t, () => ({ ...allow, SLUICE_EGRESS_CA: authority.rootFile }), pair), 'here')
 })
 
-t.test('counts roots, and ignores one that cannot be read', { skip: NO_OPENSSL }, async (t) => {
+t.test('counts root certificates, and ignores an unreadable one', { skip: NO_OPENSSL }, async (t) => {
   const { root } = startAuthority(t)
   t.equal(countRoots(''), 0)
   t.equal(countRoots('-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n'), 0)
@@ -69,7 +69,7 @@ t.test('counts roots, and ignores one that cannot be read', { skip: NO_OPENSSL }
 })
 
 t.test(
-  'the doctor warns of ranges that take in this machine or a metadata service, and of files without roots',
+  'doctor warns of ranges that include this machine or a metadata service, and of files without root certificates',
   async (t) => {
     const file = join(t.testdir({}), 'roots.pem')
     writeFileSync(file, 'none')
@@ -87,7 +87,7 @@ t.test(
   },
 )
 
-t.test('the gate has as many places for long calls as the settings say, at least one', async (t) => {
+t.test('the gate has as many places for long calls as the settings allow, and at least one', async (t) => {
   t.equal(configOf({}).streams, UPSTREAM_LONG_CALLS_DEFAULT)
   for (const given of ['0', '-1', '1.5', 'many', String(UPSTREAM_LONG_CALLS_MAX + 1)]) {
     const reading = readFrom({ SLUICE_STREAMS: given })

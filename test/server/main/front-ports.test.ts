@@ -128,7 +128,7 @@ function askOf(key: KeyRecord) {
   return { key, bound: { paidNano: BOUND, anyNano: BOUND }, facts, deadlineAt: Infinity }
 }
 
-t.test('two fronts spend a budget to its end, and never above it', async (t) => {
+t.test('two fronts together spend a budget completely, but never more', async (t) => {
   const { store, owners, key, open, pass, standing } = await openStand(t)
   const [one, other] = [open(), open()]
   const random = randomOf(5)
@@ -152,7 +152,7 @@ t.test('two fronts spend a budget to its end, and never above it', async (t) => 
 })
 
 t.test(
-  'a dead front forfeits the bounds of its calls, returns the rest, and takes nothing more',
+  'the calls of a dead front forfeit their bounds, its other money is returned, and it can take no more',
   async (t) => {
     const { store, owners, key, open, recover, standing } = await openStand(t)
     const front = open()
@@ -184,7 +184,7 @@ t.test('a front on a Postgres older than its directory takes no money until that
   await front.spend.close()
 })
 
-t.test('a front that ends well leaves nothing to recover', async (t) => {
+t.test('a front that ends normally leaves nothing to recover', async (t) => {
   const { store, key, open, recover } = await openStand(t)
   const front = open()
   const held = await heldBy(front.spend, key)

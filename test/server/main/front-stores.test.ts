@@ -13,7 +13,7 @@ import { untilWaiting } from '../../support/stores/lock-waiters.ts'
 
 const NEVER_MS = 2 ** 30
 
-t.test('keys are loaded though the rows of fronts are locked', async (t) => {
+t.test('keys are loaded although the rows of the fronts table are locked', async (t) => {
   const { url: databaseUrl } = await openTestDatabase(t)
   const stores = openStores({ caps: CAPS_DEFAULT }, { databaseUrl, slot: 0 })
   const other = openStore({ url: databaseUrl, poolMax: 2, applicationName: 'sluice-test' })

@@ -39,7 +39,7 @@ t.test('a front knows the keys that were handed to it before it serves, and hand
   t.equal(channel.list(), [keys[0], keys[2], keys[1]].map((key) => key?.record.hash).join(','))
 })
 
-t.test('the first front of a node has nothing to begin with, and asks for nothing', async (t) => {
+t.test('the first front of a node starts with no keys, and requests none', async (t) => {
   const { store, options } = means()
   const channel = handing(Promise.resolve(''))
   await openAccess(options, { channel, log: SILENT })
@@ -51,7 +51,7 @@ for (const [what, keys, isHeld] of [
   ['supervisor says nothing', new Promise<string>(() => undefined), false],
   ['store answers late', Promise.resolve('hash'), true],
 ] as const) {
-  t.test(`a front whose ${what} still serves, after a short while`, async (t) => {
+  t.test(`a front whose ${what} still serves, after a short wait`, async (t) => {
     const { store, options } = means(testKey())
     if (isHeld) store.hold()
     const began = performance.now()

@@ -122,7 +122,7 @@ async function clipOf(id: string): Promise<{ readonly type: string | null; reado
   }
 }
 
-t.test('a video job goes from its submission to a clip that can be downloaded', async (t) => {
+t.test('a video job runs from its submission to a downloadable clip', async (t) => {
   const accepted = await submit('a fox')
   t.equal(accepted.status, 202)
   t.match(await ended(call, accepted.body.id), { status: 'completed' })
@@ -130,7 +130,7 @@ t.test('a video job goes from its submission to a clip that can be downloaded', 
   await untilMetrics(node, /sluice_video_ends_total\{provider="fake",status="completed"\} 1\n/)
 })
 
-t.test('sluice/clip-1 makes a clip without any provider, and the node answers meanwhile', async (t) => {
+t.test('sluice/clip-1 makes a clip without any provider, and the node keeps answering calls', async (t) => {
   const accepted = await call('/videos', { model: 'sluice/clip-1', prompt: 'a small fox', duration: 1 })
   t.equal(accepted.status, 202, JSON.stringify(accepted.body))
   const ending = ended(call, accepted.body.id)
@@ -141,7 +141,7 @@ t.test('sluice/clip-1 makes a clip without any provider, and the node answers me
   t.match(await clipOf(accepted.body.id), { brand: 'ftyp' })
 })
 
-t.test('a killed runner is back at once, and any runner finishes its jobs', async (t) => {
+t.test('a killed runner is replaced at once, and any runner finishes its jobs', async (t) => {
   provider.set({ makeMs: NEVER_MS })
   const submissions = provider.log.submissions.length
   const ids = await tenUnderWay({ call, submit })
@@ -156,7 +156,7 @@ t.test('a killed runner is back at once, and any runner finishes its jobs', asyn
   t.equal(provider.log.submissions.length, submissions + 10)
 })
 
-t.test('runners that drain hand their jobs to others at once, and a node with runners ends', async (t) => {
+t.test('draining runners hand over their jobs at once, and a node with runners ends', async (t) => {
   provider.set({ makeMs: NEVER_MS })
   const submissions = provider.log.submissions.length
   const ids = await tenUnderWay({ call, submit })

@@ -47,13 +47,13 @@ function refusedOnce() {
   return { balance, answer, at }
 }
 
-t.test('a call that no money can be lent for is refused after MONEY_TRIED_MS_MAX', async (t) => {
+t.test('a call for which no money can be borrowed is refused after MONEY_TRIED_MS_MAX', async (t) => {
   const { at } = refusedOnce()
   t.equal(await at(MONEY_TRIED_MS_MAX - 1), 'nothing')
   t.equal(await at(MONEY_TRIED_MS_MAX), 'key_limit_exceeded')
 })
 
-t.test('money that came back in parts is asked for: the store is there', async (t) => {
+t.test('money that was returned in parts is requested again, because the store is available', async (t) => {
   const { balance, at } = refusedOnce()
   // The authority's 200 and these cover the call together.
   balance.balanceNano = 150
@@ -62,7 +62,7 @@ t.test('money that came back in parts is asked for: the store is there', async (
   t.equal(await at(MONEY_TRIED_MS_MAX + 10), 'held')
 })
 
-t.test('without any answer the store counts as unavailable, at the end of the wait alone', async (t) => {
+t.test('when the store does not answer, it counts as unavailable only at the end of the wait', async (t) => {
   const { balance, at } = refusedOnce()
   balance.balanceNano = 150
   t.equal(await at(MONEY_TRIED_MS_MAX), 'nothing')

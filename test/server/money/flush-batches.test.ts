@@ -48,7 +48,7 @@ function open(entries = 3 * MAX) {
 const slow: Store = () => new Error('too slow')
 
 t.test(
-  'a batch without an answer is halved down to a floor, and grows again when it is applied',
+  'a batch without an answer is halved down to a minimum, and grows again when it is applied',
   async (t) => {
     const { books, send } = open()
     books.answer = slow
@@ -80,7 +80,7 @@ t.test('a batch of few entries is not made smaller', async (t) => {
   )
 })
 
-t.test('a batch that was applied though it had no answer is recognized by a smaller one', async (t) => {
+t.test('a batch that was applied but got no answer is recognized by a smaller batch', async (t) => {
   const { books, send } = open()
   books.answer = slow
   await send()
@@ -96,7 +96,7 @@ t.test('a batch that was applied though it had no answer is recognized by a smal
   t.equal(seen[0]?.from, MAX, 'and the next batch begins where that one ends')
 })
 
-t.test('books that stand where no batch ends apply nothing', async (t) => {
+t.test('books that were applied up to the middle of a batch are an error', async (t) => {
   const { books, batches } = open()
   books.answer = () => ({ standsAt: 7 })
   const flush = batches.next()
@@ -104,7 +104,7 @@ t.test('books that stand where no batch ends apply nothing', async (t) => {
   await t.rejects(batches.send(flush), /applied up to the middle of a batch/)
 })
 
-t.test('a batch that leaves entries is full, and a closed journal has none', async (t) => {
+t.test('a batch that leaves entries unsent is full, and a closed journal returns none', async (t) => {
   const { books, batches } = open(MAX + 1)
   const flush = batches.next()
   if (flush === null) throw new Error('there are entries')

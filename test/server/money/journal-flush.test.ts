@@ -19,7 +19,7 @@ import { BOOKS_FLUSH_ENTRIES_MAX, BOOKS_FLUSH_MS } from '../../../src/server/mon
 
 const nameOf = (outcome: Outcome<unknown>): string => (outcome.ok ? 'ok' : outcome.failure.name)
 
-t.test('money unused for ten seconds goes back, and money that calls hold stays', async (t) => {
+t.test('money unused for ten seconds is returned, and money that calls hold is kept', async (t) => {
   const money = openMoney({ o1: { lifetime: 10_000 } })
   await money.paid(6_000, 1_000)
   const open = await money.held({ nano: 2_000 })
@@ -32,7 +32,7 @@ t.test('money unused for ten seconds goes back, and money that calls hold stays'
   t.equal(money.spend.reading.heldNano, 0)
 })
 
-t.test('the unused money of expensive calls goes back in amounts that fit a journal record', (t) => {
+t.test('the unused money of expensive calls is returned in amounts that fit a journal record', (t) => {
   const entries: GiveBack[] = []
   const balances = new Balances({ giveBack: (entry) => void entries.push(entry) })
   balances.advance('2026-11-20')
@@ -50,14 +50,14 @@ t.test('the unused money of expensive calls goes back in amounts that fit a jour
   t.end()
 })
 
-t.test('money that another front is refused goes back at once where it is idle', async (t) => {
+t.test('idle money is returned at once when another front is refused that money', async (t) => {
   const one = openMoney({ o1: { lifetime: 1_000 } })
   const other = openMoney({}, one, { id: 'f2' })
   await one.paid(1_000, 200)
   t.equal(nameOf(await other.held({ nano: 800 }, 500)), 'ok')
 })
 
-t.test('two fronts that each hold a part of the money they need give way to one of them', async (t) => {
+t.test('when two fronts each hold a part of the money they need, one of them gets all of it', async (t) => {
   const one = openMoney({ o1: { lifetime: 1_000 } })
   const other = openMoney({}, one, { id: 'f2' })
   await one.paid(600, 0)
@@ -66,22 +66,19 @@ t.test('two fronts that each hold a part of the money they need give way to one 
   t.equal(held.filter(({ ok }) => ok).length, 1)
 })
 
-t.test(
-  'a front that held nothing and booked nothing while days went by books its next call on the day that it is',
-  async (t) => {
-    const money = openMoney()
-    await money.runFor(5)
-    money.lender.today = '2026-11-23'
-    money.clock.aheadMs = 3 * 86_400_000
-    await money.runFor(2 * BOOKS_FLUSH_MS)
-    await money.paid(700)
-    const { pulse } = money.lender.asked
-    await money.runFor(2 * BOOKS_FLUSH_MS)
-    t.match(money.lender.usage, [{ day: '2026-11-23' }])
-    await money.runFor(5 * BOOKS_FLUSH_MS)
-    t.ok(money.lender.asked.pulse <= pulse + 2, 'once it knows the day it asks nothing more')
-  },
-)
+t.test('a front that held and booked nothing for days books its next call on the current day', async (t) => {
+  const money = openMoney()
+  await money.runFor(5)
+  money.lender.today = '2026-11-23'
+  money.clock.aheadMs = 3 * 86_400_000
+  await money.runFor(2 * BOOKS_FLUSH_MS)
+  await money.paid(700)
+  const { pulse } = money.lender.asked
+  await money.runFor(2 * BOOKS_FLUSH_MS)
+  t.match(money.lender.usage, [{ day: '2026-11-23' }])
+  await money.runFor(5 * BOOKS_FLUSH_MS)
+  t.ok(money.lender.asked.pulse <= pulse + 2, 'once it knows the day it asks nothing more')
+})
 
 t.test('the end of a day gives back its money, and calls under way are paid on their own day', async (t) => {
   const money = openMoney({ w1: { daily: 1_000 } })
@@ -109,7 +106,7 @@ t.test('a day comes with a request for money too, and the call gets all of it on
   )
 })
 
-t.test('a calendar that is set back moves no front back', async (t) => {
+t.test('a store calendar that is set back does not set the day of a front back', async (t) => {
   const money = openMoney({ o1: { lifetime: 2_000 }, k2: { lifetime: 2_000 } })
   money.lender.today = '2026-11-21'
   await money.paid(500)
@@ -119,7 +116,7 @@ t.test('a calendar that is set back moves no front back', async (t) => {
   t.ok([...money.journal.open.values()].every(({ day }) => day === '2026-11-21'))
 })
 
-t.test("the front's own clock gives back the money of an ended day, once", async (t) => {
+t.test("the front's own clock returns the money of an ended day, once", async (t) => {
   const money = openMoney({ o1: { lifetime: 1_000 } })
   await money.paid(1_000, 0)
   money.clock.aheadMs = 13 * 3_600_000
@@ -131,7 +128,7 @@ t.test("the front's own clock gives back the money of an ended day, once", async
 })
 
 t.test(
-  'money that was lent for a day which ended on its way goes back, and pays nothing of the next day',
+  'money lent for a day that ends before it arrives is returned, and pays nothing on the next day',
   async (t) => {
     let latencyMs = 1
     const money = openMoney(
@@ -151,7 +148,7 @@ t.test(
   },
 )
 
-t.test('books are kept in batches, and an outage loses and doubles nothing', async (t) => {
+t.test('books are sent in batches, and an outage loses and doubles nothing', async (t) => {
   const money = openMoney({ o1: { lifetime: usd(1) } })
   await money.paid(usd(0.5), 0)
   const calls = 2 * BOOKS_FLUSH_ENTRIES_MAX + 5
@@ -205,7 +202,7 @@ t.test('reports every outage of the books once', async (t) => {
   )
 })
 
-t.test('however many calls end, the books are kept five times a second', async (t) => {
+t.test('the books are sent at most five times a second, however many calls end', async (t) => {
   const money = openMoney()
   await money.runFor(5)
   for (let call = 0; call < 1_000; call++) {
@@ -217,7 +214,7 @@ t.test('however many calls end, the books are kept five times a second', async (
   t.ok(flushLagS <= (2 * BOOKS_FLUSH_MS) / 1_000, `${flushLagS} s`)
 })
 
-t.test('a drain gives everything back and ends the journal', async (t) => {
+t.test('a drain returns all money and ends the journal', async (t) => {
   const money = openMoney({ o1: { lifetime: 1_000 }, k1: { lifetime: 1_000 } })
   await money.paid(900, 100)
   await money.closed()
@@ -235,7 +232,7 @@ t.test('a drain that cannot read its journal leaves it open, so that lent money 
   t.equal(money.lender.asked.close, 0)
 })
 
-t.test('a call that ends as the last batch of a drain returns is still in the books', async (t) => {
+t.test('a call that ends while the last batch of a drain is applied is still booked', async (t) => {
   const money = openMoney({ o1: { lifetime: 1_000 } })
   await money.paid(100)
   const open = await money.held({ nano: 900 })
@@ -246,7 +243,7 @@ t.test('a call that ends as the last batch of a drain returns is still in the bo
   t.same([money.lender.asked.close, money.lender.usage.map(({ costNano }) => costNano)], [1, [100, 300]])
 })
 
-t.test('a drain leaves calls that are still under way to the recovery of the journal', async (t) => {
+t.test('a drain leaves running calls to the recovery of the journal', async (t) => {
   const money = openMoney({ o1: { lifetime: 1_000 } })
   await money.held({ nano: 900 })
   await money.closed()
@@ -254,7 +251,7 @@ t.test('a drain leaves calls that are still under way to the recovery of the jou
   t.equal(money.lender.lentOf('o1'), 900)
 })
 
-t.test('a drain gives back the money that calls under way do not hold', async (t) => {
+t.test('a drain returns the money that running calls do not hold', async (t) => {
   const money = openMoney({ o1: { lifetime: 1_000 } })
   await money.paid(900, 100)
   await money.held({ nano: 300 })
@@ -270,7 +267,7 @@ t.test('calls that wait for money when the drain begins are refused', async (t) 
   t.equal(nameOf(await held), 'draining')
 })
 
-t.test('a front with a closed journal takes no money any more', async (t) => {
+t.test('a front with a closed journal takes no more money', async (t) => {
   const money = openMoney({ o1: { lifetime: 1_000 } })
   await money.paid(900)
   money.lender.close(money.journal.closing(0))
@@ -288,7 +285,7 @@ t.test('a front without limits learns from its books that its journal was closed
   t.equal(nameOf(await money.held({ nano: 1 })), 'store_unavailable')
 })
 
-t.test('a front begins without its store, and pays as soon as it is there', async (t) => {
+t.test('a front starts without its store, and can pay as soon as the store is available', async (t) => {
   const money = openMoney({ o1: { lifetime: 1_000 } })
   money.lender.mode = 'away'
   t.equal(nameOf(await money.held({ nano: 1 }, MONEY_WAIT_MS_MAX + MONEY_TRY_MS)), 'store_unavailable')
@@ -296,7 +293,7 @@ t.test('a front begins without its store, and pays as soon as it is there', asyn
   t.equal(nameOf(await money.held({ nano: 1 }, 3 * LEND_REPEAT_MS)), 'ok')
 })
 
-t.test('a front reports that it has asked for the day, also when its store is away', async (t) => {
+t.test('a front reports that it has asked for the day, also when its store is unavailable', async (t) => {
   for (const mode of ['up', 'away'] as const) {
     const money = openMoney({})
     money.lender.mode = mode
@@ -308,7 +305,7 @@ t.test('a front reports that it has asked for the day, also when its store is aw
   }
 })
 
-t.test('a front keeps balances of so many accounts and no more', async (t) => {
+t.test('a front keeps balances of at most MONEY_BALANCES_MAX accounts', async (t) => {
   const money = openMoney({})
   await money.runFor(5)
   const limited = { isKeyLimited: true }

@@ -21,7 +21,7 @@ t.test('one call that can never fit does not delay others', async (t) => {
   t.equal(nameOf(await small), 'ok')
 })
 
-t.test('a call with a bound above a limit is refused at once, and nothing is lent for it', async (t) => {
+t.test('a call with a bound above a limit is refused at once, and no money is borrowed for it', async (t) => {
   const money = openMoney({ w1: { daily: 1_000, lifetime: 5_000 } })
   const refused = failureOf(await money.held({ nano: 1_001 }, 10))
   t.match(refused, {
@@ -31,7 +31,7 @@ t.test('a call with a bound above a limit is refused at once, and nothing is len
   t.equal(money.lender.lentOf('w1'), 0)
 })
 
-t.test("credit is named before the key's limit, and a broad budget before a narrow one", async (t) => {
+t.test("a refusal names credit before the key's limit, and a broad budget before a narrow one", async (t) => {
   const both = openMoney({ o1: { lifetime: 10 }, k1: { lifetime: 10 }, w1: { daily: 10 } })
   t.equal(nameOf(await both.held({ nano: 11 })), 'credit_exhausted')
   const key = openMoney({ k1: { daily: 10 }, w1: { lifetime: 10 } })
@@ -52,7 +52,7 @@ t.test('money paid here counts as used before the books have it, and idle money 
   }
 })
 
-t.test('a call without a bound is refused where there is a limit', async (t) => {
+t.test('a call without a bound is refused when there is a limit', async (t) => {
   const money = openMoney({ k1: { lifetime: usd(1) } })
   t.match(failureOf(await money.held({ nano: null })), {
     name: 'cost_unbounded',
@@ -61,14 +61,14 @@ t.test('a call without a bound is refused where there is a limit', async (t) => 
   t.equal(money.lender.asked.lend, 0)
 })
 
-t.test('a free call is paid with nothing left', async (t) => {
+t.test('accepts a free call when no credit is left', async (t) => {
   const money = openMoney({ o1: { lifetime: 0 } })
   await money.runFor(5)
   t.equal(nameOf(await money.held({ nano: 0 })), 'ok')
   t.equal(nameOf(await money.held({ nano: 1 })), 'credit_exhausted')
 })
 
-t.test('callers at an exhausted limit cost no request each', async (t) => {
+t.test('callers at an exhausted limit do not cause one request each', async (t) => {
   const money = openMoney({ o1: { lifetime: 1_000 } })
   await money.paid(1_000)
   await money.runFor(2 * BOOKS_FLUSH_MS)
@@ -77,7 +77,7 @@ t.test('callers at an exhausted limit cost no request each', async (t) => {
   t.ok(money.lender.asked.lend - before <= 4, `${money.lender.asked.lend - before} requests`)
 })
 
-t.test('a limit that was raised is known with its change, however short ago it refused', async (t) => {
+t.test('a raised limit takes effect when its change arrives, however recent the last refusal', async (t) => {
   const money = openMoney({ o1: { lifetime: 1_000 } })
   await money.paid(1_000)
   await money.runFor(2 * BOOKS_FLUSH_MS)
@@ -92,7 +92,7 @@ t.test('a limit that was raised is known with its change, however short ago it r
   t.equal(nameOf(await money.held({ nano: 1 }, 10)), 'ok')
 })
 
-t.test('an account without a limit is asked for once, and again when it has changed', async (t) => {
+t.test('the limit of an account without one is requested once, and again after a change', async (t) => {
   const money = openMoney({ o1: {} })
   for (let call = 0; call < 3; call++) await money.paid(5)
   t.equal(money.lender.asked.lend, 1)
@@ -101,7 +101,7 @@ t.test('an account without a limit is asked for once, and again when it has chan
   t.equal(nameOf(await money.held({ nano: 5 })), 'credit_exhausted')
 })
 
-t.test('an answer from before a change is not remembered', async (t) => {
+t.test('an answer from before a change is not cached', async (t) => {
   const money = openMoney({ o1: {} }, undefined)
   await money.runFor(5)
   const first = money.held({ nano: 5 }, 1)
@@ -130,7 +130,7 @@ for (const [kind, id, account] of [
   ['workspace', '1', 'w1'],
   ['key', 'a hash', 'k1'],
 ] as const) {
-  t.test(`a limit of a ${kind} that was raised pays the next call`, async (t) => {
+  t.test(`a raised limit of a ${kind} pays the next call`, async (t) => {
     const money = openMoney({ [account]: { lifetime: 100 } })
     t.notOk((await money.held({ nano: 200 })).ok)
     money.lender.limits.set(account, { lifetime: 1_000 })

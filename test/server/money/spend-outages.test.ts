@@ -8,7 +8,7 @@ import { BOOKS_FLUSH_MS } from '../../../src/server/money/journal-flush.ts'
 
 const nameOf = (outcome: Outcome<unknown>): string => (outcome.ok ? 'ok' : outcome.failure.name)
 
-t.test('a caller who leaves while money is sought takes none', async (t) => {
+t.test('a caller who disconnects while money is requested takes none', async (t) => {
   const money = openMoney({ o1: { lifetime: 1_000 } })
   await money.runFor(5)
   const caller = new AbortController()
@@ -19,7 +19,7 @@ t.test('a caller who leaves while money is sought takes none', async (t) => {
   await money.paid(1_000)
 })
 
-t.test('a store that does not answer fails calls within a second, and lends once', async (t) => {
+t.test('a store that does not answer fails calls within a second, and lends only once', async (t) => {
   const money = openMoney({ o1: { lifetime: 1_000 } })
   await money.runFor(5)
   money.lender.mode = 'lossy'
@@ -31,7 +31,7 @@ t.test('a store that does not answer fails calls within a second, and lends once
   t.notOk(money.hold({ nano: 400 }) instanceof Promise)
 })
 
-t.test('money lent long after the callers left is found, and goes back', async (t) => {
+t.test('money that was lent after the callers disconnected is found later, and is returned', async (t) => {
   const money = openMoney({ o1: { lifetime: 1_000 } })
   await money.runFor(5)
   money.lender.mode = 'lossy'
@@ -43,7 +43,7 @@ t.test('money lent long after the callers left is found, and goes back', async (
   t.equal(money.lender.lentOf('o1'), 0)
 })
 
-t.test('lent money can be spent while the store is away', async (t) => {
+t.test('lent money can be spent while the store is unavailable', async (t) => {
   const money = openMoney({ o1: { lifetime: 1_000 } })
   await money.paid(1_000, 0)
   money.lender.mode = 'away'
@@ -52,7 +52,7 @@ t.test('lent money can be spent while the store is away', async (t) => {
   t.equal(nameOf(await money.held({ nano: 1 }, MONEY_WAIT_MS_MAX + 50)), 'store_unavailable')
 })
 
-t.test('a full disk stops paid calls, and money that was sought for them stays', async (t) => {
+t.test('a full disk stops paid calls, and the money borrowed for them stays available', async (t) => {
   const money = openMoney({ o1: { lifetime: 1_000 } })
   await money.paid(1_000, 0)
   money.journal.isFull = true
@@ -62,14 +62,14 @@ t.test('a full disk stops paid calls, and money that was sought for them stays',
   t.equal(nameOf(await money.held({ nano: 1_000 })), 'ok')
 })
 
-t.test('a caller who left before money was sought takes none', async (t) => {
+t.test('a caller who disconnected before money was requested takes none', async (t) => {
   const money = openMoney({ o1: { lifetime: 1_000 } })
   await money.runFor(5)
   t.equal(nameOf(await money.held({ nano: 1, signal: () => AbortSignal.abort() })), 'client_gone')
   t.equal(money.lender.asked.lend, 0)
 })
 
-t.test('while the journal cannot be written no money is sought', async (t) => {
+t.test('while the journal cannot be written no money is requested', async (t) => {
   const money = openMoney({ o1: { lifetime: 1_000 } })
   await money.paid(100, 0)
   money.journal.isFull = true
@@ -80,7 +80,7 @@ t.test('while the journal cannot be written no money is sought', async (t) => {
   t.equal(nameOf(await money.held({ nano: 900 })), 'ok')
 })
 
-t.test('a journal that cannot be read again stops paid calls, though it can be written', async (t) => {
+t.test('a journal that cannot be read again stops paid calls, although it can be written', async (t) => {
   const money = openMoney({ o1: { lifetime: 1_000 } })
   await money.paid(100, 0)
   money.journal.isUnreadable = true

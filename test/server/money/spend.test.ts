@@ -10,7 +10,7 @@ import { BOOKS_FLUSH_MS } from '../../../src/server/money/journal-flush.ts'
 
 const nameOf = (outcome: Outcome<unknown>): string => (outcome.ok ? 'ok' : outcome.failure.name)
 
-t.test('a call is paid without asking the authority while the balance lasts', async (t) => {
+t.test('pays a call without asking the authority while the balance lasts', async (t) => {
   const money = openMoney({ o1: { lifetime: usd(10) } })
   await money.paid(1_000, 400)
   const { lend } = money.lender.asked
@@ -19,7 +19,7 @@ t.test('a call is paid without asking the authority while the balance lasts', as
   t.equal(money.lender.asked.lend, lend)
 })
 
-t.test('thousands of calls a second do not each ask the store', async (t) => {
+t.test('thousands of calls per second do not each send a request to the store', async (t) => {
   const money = openMoney({
     o1: { lifetime: usd(1_000) },
     w1: { daily: usd(900) },
@@ -36,7 +36,7 @@ t.test('thousands of calls a second do not each ask the store', async (t) => {
   t.ok(money.lender.asked.lend <= 12, `${money.lender.asked.lend} requests for money`)
 })
 
-t.test('a call that nothing limits takes nothing, and its usage is booked', async (t) => {
+t.test('a call without any limit takes no money, and its usage is booked', async (t) => {
   const money = openMoney()
   await money.runFor(5)
   const held = money.hold({ nano: null })
@@ -49,7 +49,7 @@ t.test('a call that nothing limits takes nothing, and its usage is booked', asyn
   ])
 })
 
-t.test('a call that named several models is booked under the one that answered. D11', async (t) => {
+t.test('a call that listed several models is booked under the one that answered. D11', async (t) => {
   const money = openMoney()
   await money.runFor(5)
   for (const more of [{ model: 'other' }, {}]) {
@@ -119,13 +119,13 @@ t.test('a call that ends before its take was written has both in the journal, or
   t.same([money.spend.reading.open, money.journal.open.size], [0, 0])
 })
 
-t.test('the unused part of a call is there for the next', async (t) => {
+t.test('the unused money of a call is available to the next call', async (t) => {
   const money = openMoney({ o1: { lifetime: 1_000 } })
   for (let call = 0; call < 10; call++) await money.paid(1_000 - call * 100, 100)
   t.equal(nameOf(await money.held({ nano: 1 })), 'credit_exhausted')
 })
 
-t.test('a released call leaves its accounts as they were, and nothing in the ledger', async (t) => {
+t.test('a released call leaves its accounts unchanged, and nothing in the ledger', async (t) => {
   const money = openMoney({ o1: { lifetime: 1_000 }, k1: { lifetime: 1_000 } })
   const held = await money.held({ nano: 1_000 })
   if (held.ok) held.value.release()
@@ -134,7 +134,7 @@ t.test('a released call leaves its accounts as they were, and nothing in the led
   t.same(money.lender.usage, [])
 })
 
-t.test('all accounts of a call are taken from, or none', async (t) => {
+t.test('a call takes money from all of its accounts, or from none', async (t) => {
   const money = openMoney({ o1: { lifetime: 1_000 }, w1: { lifetime: 500 }, k1: { lifetime: 2_000 } })
   t.equal(nameOf(await money.held({ nano: 600 })), 'budget_exceeded')
   t.equal(money.spend.reading.open, 0)
@@ -149,7 +149,7 @@ t.test('a cost above the bound is cut to it, and the rest reported as an overrun
   t.match(money.spend.reading, { overruns: 1, spentNano: 600 })
 })
 
-t.test('a call by own credentials is paid by the accounts that count such', async (t) => {
+t.test('a call under own credentials is charged to the accounts that count BYOK', async (t) => {
   const money = openMoney({ o1: { lifetime: 1_000 }, w1: { lifetime: 1_000 }, k1: { lifetime: 1_000 } })
   const held = await money.held({
     nano: null,
@@ -164,7 +164,7 @@ t.test('a call by own credentials is paid by the accounts that count such', asyn
   t.equal(money.lender.spentOf('w1'), 250)
 })
 
-t.test('a second end of a call is nothing', async (t) => {
+t.test('a second end of a call has no effect', async (t) => {
   const money = openMoney({ o1: { lifetime: 1_000 } })
   const held = await money.held({ nano: 1_000 })
   if (held.ok) {
@@ -177,7 +177,7 @@ t.test('a second end of a call is nothing', async (t) => {
   t.equal(nameOf(await money.held({ nano: 901 })), 'credit_exhausted')
 })
 
-t.test('the requests of one turn go out as one, and one is under way at a time', async (t) => {
+t.test('the requests of one turn are sent as one, and only one is in flight at a time', async (t) => {
   const money = openMoney({ o1: { lifetime: usd(1) }, w1: { lifetime: usd(1) } })
   await money.runFor(5)
   for (let call = 0; call < 400; call++) void money.hold({ nano: 10 })
@@ -205,7 +205,7 @@ t.test('waiting calls are served in order', async (t) => {
   t.same(order, [0, 1, 2, 3, 4])
 })
 
-t.test('a small call takes nothing from under a large one that money is under way for', async (t) => {
+t.test('a small call does not take the balance that a large call is waiting to complete', async (t) => {
   const money = openMoney({ o1: { lifetime: usd(1) } })
   await money.paid(1_000, 0)
   await money.held({ nano: 1_500 }, 1)
@@ -219,7 +219,7 @@ t.test('a small call takes nothing from under a large one that money is under wa
   )
 })
 
-t.test('a call gets money that another call of its front gives back', async (t) => {
+t.test('a call gets money that another call of its front returns', async (t) => {
   const money = openMoney({ o1: { lifetime: 1_000 } })
   const first = await money.held({ nano: 900 })
   const second = money.held({ nano: 900 }, 200)
@@ -228,14 +228,14 @@ t.test('a call gets money that another call of its front gives back', async (t) 
   t.equal(nameOf(await second), 'ok')
 })
 
-t.test('more calls than may wait are refused', async (t) => {
+t.test('calls above the maximum that may wait are refused', async (t) => {
   const money = openMoney({ o1: { lifetime: usd(1) } })
   await money.runFor(5)
   for (let call = 0; call < MONEY_WAITING_MAX; call++) void money.hold({ nano: 1 })
   t.equal(nameOf(await money.held({ nano: 1 })), 'busy')
 })
 
-t.test('one request names no more accounts than it may, and all are served', async (t) => {
+t.test('one request lists a limited number of accounts, and all calls are served', async (t) => {
   const keys = Array.from({ length: 2 * LEND_ACCOUNTS_MAX + 10 }, (_, i) => `${i}`)
   const money = openMoney(Object.fromEntries(keys.map((key) => [`k${key}`, { lifetime: 10 }])))
   await money.runFor(5)

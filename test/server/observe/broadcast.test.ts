@@ -5,7 +5,7 @@ import { until } from '../../support/wait.ts'
 
 const CALL = { requestId: 'r-1', operation: 'embeddings.create', model: 'a/b', sessionId: null }
 
-t.test('trace objects are posted whole, in one batch', async (t) => {
+t.test('trace objects are posted complete, in one batch', async (t) => {
   const { broadcast, posts, counts } = open(async () => true)
   const whole = { trace_id: 't', extra: { deep: [1] } }
   broadcast.offer(whole, CALL)
@@ -39,7 +39,7 @@ t.test('a stalled receiver blocks nothing: the queue is bounded and the overflow
   t.equal(counts.dropped + counts.failed, 20_000, 'every one is accounted for')
 })
 
-t.test('large trace objects are bounded in bytes', async (t) => {
+t.test('the bytes of queued trace objects are limited', async (t) => {
   const { broadcast, counts } = open(() => new Promise(() => undefined), { postMsMax: 20 })
   broadcast.offer({ trace_name: 'x'.repeat(70_000) }, CALL)
   t.equal(counts.dropped, 1, 'one that is too large')
@@ -50,7 +50,7 @@ t.test('large trace objects are bounded in bytes', async (t) => {
   await broadcast.close()
 })
 
-t.test('a batch is tried three times and then given up; the next one is sent', async (t) => {
+t.test('a batch is tried three times and then dropped; the next one is sent', async (t) => {
   let answers = [false, false, false]
   const { broadcast, posts, counts, ticks } = open(async () => answers.shift() ?? true, { flushMs: 1 })
   broadcast.offer({ trace_id: 'lost' }, CALL)
@@ -63,7 +63,7 @@ t.test('a batch is tried three times and then given up; the next one is sent', a
   await broadcast.close()
 })
 
-t.test('a receiver that throws is a failed post, logged once', async (t) => {
+t.test('a receiver that throws counts as a failed post, logged once', async (t) => {
   const { broadcast, counts, log, ticks } = open(() => Promise.reject(new Error('refused')), { flushMs: 1 })
   broadcast.offer({}, CALL)
   await ticks(() => counts.failed === 1)

@@ -15,7 +15,7 @@ const VALUES: readonly (readonly [string, number])[] = [
 ]
 
 t.test(
-  'text and JSON are those of the histogram of prom-client, also when processes are summed',
+  'text and JSON equal those of the histogram of prom-client, also when processes are summed',
   async (t) => {
     const [own, other] = [new Registry(), new Registry()]
     const durations = new Durations(own, SHAPE)

@@ -44,7 +44,7 @@ const away = (name: 'postgres' | 'redis', reasons: readonly string[] = []) =>
     },
   })
 
-t.test('cores are idle as Linux says in its first line, waiting for disks included', (t) => {
+t.test('idle cores are read from the first line of /proc/stat, and waiting for disks counts as idle', (t) => {
   const stat = (idle: number, ioWait: number): string =>
     `cpu  100 5 50 ${idle} ${ioWait} 1 2 3 40 0\ncpu0 1 1 1 1 1 1 1 1 1 1\nintr 5\n`
   t.same(timesOf(stat(800, 39)), { idle: 839, all: 1_000 })
@@ -59,7 +59,7 @@ t.test('cores are idle as Linux says in its first line, waiting for disks includ
   t.end()
 })
 
-t.test('nothing is found of a node that nothing hurts', (t) => {
+t.test('reports no finding for a healthy node', (t) => {
   t.same(findingsOf(found()), [])
   t.same(
     findingsOf(
@@ -163,7 +163,7 @@ for (const [what, severity, text, given] of [
   })
 }
 
-t.test('a finding names its page in the dashboard, where there is one', (t) => {
+t.test('a finding names its page in the dashboard, if it has one', (t) => {
   const pageOf = (one: Found): string | undefined => findingsOf(one)[0]?.page
   t.equal(pageOf(found({ webhooks: { waiting: 0, dead: 1 } })), 'webhooks?state=dead')
   t.equal(pageOf(found({}, REFUSED)), 'keys')
@@ -183,7 +183,7 @@ t.test('the most frequent code of refused calls decides the advice', (t) => {
   t.end()
 })
 
-t.test('findings that hurt callers now come before those that will', (t) => {
+t.test('findings that affect callers now are listed before those that will', (t) => {
   const given = found(
     { webhooks: { waiting: 0, dead: 1 }, readiness: away('redis').view.readiness },
     calls({ all: 100, failed: 100, worst: null }),

@@ -14,7 +14,7 @@ const START: FrontReading = {
 }
 
 t.test(
-  'how busy a front and its pools were, and how long they were waited for, counts from the last look',
+  'the load of a front and the wait times of its pools cover the time since the last scrape',
   async (t) => {
     const registry = new Registry()
     let reading = START
@@ -46,7 +46,7 @@ t.test(
 )
 
 t.test(
-  'two looks in one instant, and a long job that ends after many looks, give shares from 0 to 1',
+  'two readings in one instant, or a job longer than many readings, give shares from 0 to 1',
   async (t) => {
     const registry = new Registry()
     let reading = START
@@ -61,7 +61,7 @@ t.test(
   },
 )
 
-t.test('the waiting time and the duration of short jobs are counted over all processes', async (t) => {
+t.test('the wait and the duration of short jobs are counted over all processes', async (t) => {
   const registry = new Registry()
   watchMetrics(
     registry,

@@ -35,7 +35,7 @@ t.test('a process reports its calls by operation, and how they ended', (t) => {
   t.end()
 })
 
-t.test('a process reports the codes with which it refused calls, for any operation', (t) => {
+t.test('a process reports the error codes of the calls that it refused, for all operations', (t) => {
   const metrics = createMetrics()
   t.teardown(() => metrics.close())
   metrics.call('a', call(401, 'key_unknown'))
@@ -47,7 +47,7 @@ t.test('a process reports the codes with which it refused calls, for any operati
   t.end()
 })
 
-t.test('counts only faults of a provider as its failures', (t) => {
+t.test('counts only failures caused by a provider as its failures', (t) => {
   const metrics = createMetrics()
   t.teardown(() => metrics.close())
   metrics.upstream('a', 'ok', 1)
@@ -66,7 +66,7 @@ t.test('counts only faults of a provider as its failures', (t) => {
   t.end()
 })
 
-t.test('reports parts made later once they exist, and no parts that a process lacks', (t) => {
+t.test('reports parts created later once they exist, and omits parts that a process does not have', (t) => {
   const metrics = createMetrics()
   t.teardown(() => metrics.close())
   t.match(metrics.live.read(), {
@@ -82,7 +82,7 @@ t.test('reports parts made later once they exist, and no parts that a process la
   t.end()
 })
 
-t.test('both the live view and the metrics see a blocked loop, whichever looks first', async (t) => {
+t.test('both the live view and the metrics show a blocked loop, whichever reads first', async (t) => {
   const metrics = createMetrics(0)
   t.teardown(() => metrics.close())
   metrics.live.add({ front: { slot: 0, load: () => FRONT_LOAD } })

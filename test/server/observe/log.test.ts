@@ -9,7 +9,7 @@ import { LOG_BUFFER_BYTES_MAX, createLog, type OwnedLog } from '../../../src/ser
 
 const CANARY = 'cana"ry/sec+ret-5f2c\\91'
 
-t.test('an event is one JSON line with its name, level, instant and the base fields', async (t) => {
+t.test('an event is one JSON line with its name, level, time and the base fields', async (t) => {
   const { log, lines } = kept()
   log.info('front_ready', { port: 8080 })
   const line = JSON.parse(lines[0] ?? '')
@@ -52,7 +52,7 @@ t.test('strikes out unknown secrets by place: bearer tokens, passwords of URLs, 
   t.match(lines[0], /postgres:\/\/\[secret\]@host/)
 })
 
-t.test('strikes out fields named like secrets at three levels, also in lists and errors', async (t) => {
+t.test('redacts fields named like secrets at three levels, also in lists and errors', async (t) => {
   const { log, lines } = kept()
   const names = [
     'authorization',
@@ -106,7 +106,7 @@ for (const text of [
   'https://tok_canary@host/',
   'a://u:canary@h,b://u:canary@h',
 ]) {
-  t.test(`struck out: ${text.replaceAll('canary', '…')}`, async (t) => {
+  t.test(`redacts: ${text.replaceAll('canary', '…')}`, async (t) => {
     const { log, lines } = kept()
     log.error('event', { text, cause: new Error(`no ${text} here`), after: 'still there' })
     t.notMatch(lines[0], /canary/)
@@ -114,7 +114,7 @@ for (const text of [
   })
 }
 
-t.test('places of code and addresses without a user are left as they are', async (t) => {
+t.test('code locations and addresses without a user are left unchanged', async (t) => {
   const { log, lines } = kept()
   const texts = [
     'at file:///srv/node_modules/@scope/part/index.js:1:2',
@@ -126,14 +126,14 @@ t.test('places of code and addresses without a user are left as they are', async
   t.same(JSON.parse(lines[0] ?? '').texts, texts)
 })
 
-t.test('a secret that becomes known later is struck out from then on', async (t) => {
+t.test('a secret that becomes known later is redacted from then on', async (t) => {
   const { log, lines } = kept()
   log.hide([new Secret(CANARY)])
   log.info('event', { text: CANARY })
   t.notMatch(lines[0], /5f2c/)
 })
 
-t.test('the supervisor hides every secret setting and the keys of providers', async (t) => {
+t.test('the supervisor redacts every secret setting and the provider keys', async (t) => {
   const reading = readFrom({
     DATABASE_URL: 'postgres://u:pw@h/d',
     REDIS_URL: 'redis://:pw@h',
@@ -152,7 +152,7 @@ t.test('the supervisor hides every secret setting and the keys of providers', as
   ])
 })
 
-t.test("a front hides the secrets of the supervisor, and the addresses of the node's stores", (t) => {
+t.test("a front redacts the secrets of the supervisor, and the addresses of the node's stores", (t) => {
   const settings = {
     SLUICE_BROADCAST: 'https://h/token',
     OTEL_EXPORTER_OTLP_ENDPOINT: 'https://user:pw@otlp',
@@ -187,7 +187,7 @@ t.test('keeps no query or content of a cause: a JSON syntax error quotes its inp
   t.match(JSON.parse(lines[0] ?? '').cause, { name: 'SyntaxError', stack: /^ {4}at / })
 })
 
-t.test('a level below the chosen one is not written', async (t) => {
+t.test('an event below the chosen level is not written', async (t) => {
   const { log, lines } = kept()
   log.debug('event')
   t.equal(lines.length, 0)
@@ -209,7 +209,7 @@ t.test('lines that are still buffered are written when the process exits', async
 })
 
 t.test(
-  'a reader that stalls costs no more memory than the buffer has, and does not keep the process from ending',
+  'a reader that stalls uses no more memory than the buffer, and does not keep the process from ending',
   async (t) => {
     const module = new URL('../../../src/server/observe/log.js', import.meta.url).href
     const program = `

@@ -27,7 +27,7 @@ async function read(
   ].map((line) => Number(line.exec(text)?.[1] ?? 0))
 }
 
-t.test('a process that does not answer counts with its last figures', async (t) => {
+t.test('for a process that does not answer, its last figures count', async (t) => {
   const ledger = new MetricLedger()
   const [one, two] = [await snapshotOf(3), await snapshotOf(4)]
   t.same(
@@ -46,7 +46,7 @@ t.test('a process that does not answer counts with its last figures', async (t) 
   )
 })
 
-t.test('counters and histograms outlast their processes, gauges do not', async (t) => {
+t.test('counters and histograms are kept after their process ends, gauges are not', async (t) => {
   const ledger = new MetricLedger()
   await read(ledger, [
     { id: 'a', metrics: await snapshotOf(3) },

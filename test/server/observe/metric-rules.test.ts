@@ -62,19 +62,19 @@ function brokenBy(metric: MetricFamily): readonly string[] {
   return Object.entries(RULES).flatMap(([rule, holds]) => (holds(metric) ? [] : [`${metric.name}: ${rule}`]))
 }
 
-t.test('every metric keeps the rules of promtool, and its help needs no page', (t) => {
+t.test('every metric follows the rules of promtool, and its help does not refer to a page', (t) => {
   t.same(metricFamilies().flatMap(brokenBy), [])
   t.end()
 })
 
-t.test('every metric of the page is one that the rules are applied to', (t) => {
+t.test('the rules cover exactly the metrics on the metrics page', (t) => {
   const page = readFileSync(`${ROOT}docs/operate/metrics.md`, 'utf8')
   const named = new Set([...page.matchAll(/`((?:sluice|process)_\w+)`/g)].map(([, name = '']) => name))
   t.same([...named].sort(), [...new Set(metricFamilies().map(({ name }) => name))].sort())
   t.end()
 })
 
-t.test('each rule finds the metric that breaks it', (t) => {
+t.test('each rule detects a metric that breaks it', (t) => {
   const sound: MetricFamily = {
     ...{ name: 'sluice_wait_seconds', help: 'Wait in seconds, by front.', type: 'gauge' },
     ...{ labels: ['front'], aggregator: 'max' },

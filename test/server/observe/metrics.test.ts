@@ -20,7 +20,7 @@ t.test('calls are counted by operation, status and failure, and timed', async (t
   t.match(text, 'sluice_overhead_seconds_bucket{le="0.0005",operation="embeddings.create"} 3')
 })
 
-t.test('looking twice counts once', async (t) => {
+t.test('a count does not grow when it is read twice', async (t) => {
   const metrics = open(t)
   metrics.rateDecision('refused', 'purse')
   await metrics.registry.metrics()
@@ -31,7 +31,7 @@ t.test('looking twice counts once', async (t) => {
   )
 })
 
-t.test('counts the reports of other stages', async (t) => {
+t.test('counts key lookups, provider calls and traces, by their outcome', async (t) => {
   const metrics = open(t)
   metrics.keyLookup('cache')
   metrics.upstream('openai', 'ok', 12)
@@ -44,7 +44,7 @@ t.test('counts the reports of other stages', async (t) => {
   t.match(text, 'sluice_broadcast_traces_total{outcome="dropped"} 7')
 })
 
-t.test('gauges are read at each scrape', async (t) => {
+t.test('gauges are read at every scrape', async (t) => {
   const metrics = open(t)
   let inFlight = 3
   metrics.watch({ inFlight: () => inFlight, degraded: () => ({ redis: true, postgres: false }) })
@@ -66,7 +66,7 @@ t.test('gauges are read at each scrape', async (t) => {
 })
 
 t.test(
-  'snapshots of several processes are summed after a trip as JSON, delays by the largest, with facts of the node',
+  'snapshots of several processes are merged from JSON: sums, the largest delays, and facts of the node',
   async (t) => {
     const [one, other] = [open(t), open(t)]
     one.call('model.read', { status: 200, failure: null, durationMs: 1, overheadMs: 1 })
@@ -95,7 +95,7 @@ t.test('reports CPU time of the process by mode', async (t) => {
   t.match(await open(t).registry.metrics(), /process_cpu_seconds_total\{mode="user"\} \d/)
 })
 
-t.test('a blocked loop shows', async (t) => {
+t.test('the event-loop delay shows a blocked loop', async (t) => {
   const metrics = open(t, 0)
   await turns()
   const until = performance.now() + 80

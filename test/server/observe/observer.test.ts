@@ -4,7 +4,7 @@ import type { CallSettled, Observer } from '../../../src/server/ports/observe.ts
 import { keptLog } from '../../support/log.ts'
 import { settledCall } from '../../support/requests/settled-call.ts'
 
-t.test('an ordinary call is logged when it is drawn and else not', async (t) => {
+t.test('an ordinary call is logged only when it is sampled', async (t) => {
   const { observer, log, draw } = open()
   observer.settled(call({}))
   t.equal(log.events.length, 0)
@@ -18,7 +18,7 @@ t.test('an ordinary call is logged when it is drawn and else not', async (t) => 
   ])
 })
 
-t.test('a failure of ours is logged at its level, with its cause', async (t) => {
+t.test('an internal failure is logged at its level, with its cause', async (t) => {
   const { observer, log } = open()
   const cause = new Error('reset')
   observer.settled(call({ status: 502, failure: 'upstream_failed', cause }))
@@ -57,7 +57,7 @@ t.test('a clock that is set back does not silence failures', async (t) => {
   t.equal(log.events.at(-1)?.event, 'call_failed')
 })
 
-t.test('a slow call is always logged: slow in all, or slow by the gateway itself', async (t) => {
+t.test('a slow call is always logged, whether slow in total or by the gateway itself', async (t) => {
   const { observer, log } = open()
   observer.settled(call({ durationMs: 6_000, notes: { upstreamMs: 5_990 } }))
   observer.settled(call({ durationMs: 900, notes: { upstreamMs: 100 } }))
@@ -78,7 +78,7 @@ t.test('neither the session id nor the trace object is logged', async (t) => {
   t.notMatch(JSON.stringify(log.events), /canary/)
 })
 
-t.test('metrics get the overhead: the duration less the provider', async (t) => {
+t.test('metrics get the overhead: the duration minus the time of the provider', async (t) => {
   const { observer, counted } = open()
   observer.settled(call({ durationMs: 100, notes: { upstreamMs: 97 } }))
   observer.settled(call({ durationMs: 1, notes: { upstreamMs: 2 } }))

@@ -4,7 +4,7 @@ import t from 'tap'
 import { openOutlet } from '../../../src/server/observe/log.ts'
 
 t.test(
-  'lines that find the disk full wait for room, and the log continues',
+  'lines wait when the disk is full, and logging continues when there is space',
   { skip: process.platform !== 'linux' && 'needs /dev/full' },
   async (t) => {
     const file = join(t.testdir(), 'log')

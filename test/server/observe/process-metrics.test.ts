@@ -25,7 +25,7 @@ function block(ms: number): void {
   for (const end = performance.now() + ms; performance.now() < end;);
 }
 
-t.test('a sampler rests after its work, and the first block of new work is sampled whole', async (t) => {
+t.test('a sampler pauses after work, and the first block of new work is sampled completely', async (t) => {
   const sampler = new LoopSampler(5, { look: idle })
   t.teardown(() => sampler.stop())
   const followed = work()
@@ -40,7 +40,7 @@ t.test('a sampler rests after its work, and the first block of new work is sampl
   t.ok(sampler.maxS < 5 && sampler.percentileS(50) <= sampler.percentileS(99))
 })
 
-t.test('a sampler does not rest while its work continues', async (t) => {
+t.test('a sampler does not pause while its work continues', async (t) => {
   const sampler = new LoopSampler(5, { look: idle })
   t.teardown(() => sampler.stop())
   let asked = 0
@@ -60,7 +60,7 @@ t.test('a sampler does not rest while its work continues', async (t) => {
   t.equal(sampler.isResting, true)
 })
 
-t.test('a process at rest collects its garbage once, and again in its next rest', async (t) => {
+t.test('an idle process collects garbage once, and again in its next idle period', async (t) => {
   let collected = 0
   const sampler = new LoopSampler(5, { restingMs: 1, look: idle, collect: () => void collected++ })
   t.teardown(() => sampler.stop())
@@ -73,7 +73,7 @@ t.test('a process at rest collects its garbage once, and again in its next rest'
   t.equal(collected, 2)
 })
 
-t.test('a stop between two samples of a rest is counted', async (t) => {
+t.test('a blocked loop between two samples of an idle process is counted', async (t) => {
   const sampler = new LoopSampler(5, { restingMs: 1_000, look: restingLoop() })
   t.teardown(() => sampler.stop())
   await until(() => sampler.isResting)
@@ -83,7 +83,7 @@ t.test('a stop between two samples of a rest is counted', async (t) => {
   t.ok(sampler.maxS >= 0.19 && sampler.maxS < 5, `${sampler.maxS} s`)
 })
 
-t.test('a stop that a call waited for at rest is counted when the call begins', async (t) => {
+t.test('a blocked loop that delayed a call to an idle process is counted when the call begins', async (t) => {
   const sampler = new LoopSampler(5, { restingMs: 60_000, look: restingLoop() })
   t.teardown(() => sampler.stop())
   const followed = work()
@@ -95,7 +95,7 @@ t.test('a stop that a call waited for at rest is counted when the call begins', 
   t.ok(sampler.maxS >= 0.19 && sampler.maxS < 5, `${sampler.maxS} s`)
 })
 
-t.test('the pause of a collection at rest is counted', async (t) => {
+t.test('the pause of a garbage collection in an idle process is counted', async (t) => {
   let collected = 0
   const collect = (): void => {
     collected++
@@ -108,7 +108,7 @@ t.test('the pause of a collection at rest is counted', async (t) => {
   t.ok(sampler.maxS >= 0.039, `${sampler.maxS} s`)
 })
 
-t.test('work that begins in many turns is not a stop', async (t) => {
+t.test('many short turns in a row do not count as a blocked loop', async (t) => {
   const look = loopWork()
   let turns = 0
   setImmediate(function turn() {
@@ -119,7 +119,7 @@ t.test('work that begins in many turns is not a stop', async (t) => {
   t.match(look(), { stopMs: 0 })
 })
 
-t.test('a sampler that was stopped stays so when work begins', async (t) => {
+t.test('a stopped sampler stays stopped when work begins', async (t) => {
   const sampler = new LoopSampler(5, { look: idle })
   const followed = work()
   sampler.follow(followed)
@@ -133,7 +133,7 @@ t.test('a sampler that was stopped stays so when work begins', async (t) => {
   t.equal(sampler.maxS, 0)
 })
 
-t.test('a collection has to be worth its pause', (t) => {
+t.test('collects garbage only when the heap has grown by WORTH_COLLECTING_BYTES', (t) => {
   const heap = { usedBytes: WORTH_COLLECTING_BYTES, collected: 0, collect: () => void heap.collected++ }
   const collect = heapCollector(heap)
   const looks = [0, 1, WORTH_COLLECTING_BYTES - 1, WORTH_COLLECTING_BYTES].map((more) => {

@@ -2,7 +2,7 @@ import { Registry } from 'prom-client'
 import t from 'tap'
 import { createRetentionMeters } from '../../../src/server/observe/runner-metrics.ts'
 
-t.test('counts pruned rows by kind, and gives the age of the oldest row kept', async (t) => {
+t.test('counts pruned rows by kind, and reports the age of the oldest remaining row', async (t) => {
   const registry = new Registry()
   let now = Date.parse('2026-03-18T12:00:00Z')
   const meters = createRetentionMeters(registry, () => now)

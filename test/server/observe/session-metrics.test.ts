@@ -3,7 +3,7 @@ import t from 'tap'
 import { watchMetrics } from '../../../src/server/observe/read-metrics.ts'
 import { SESSIONS } from '../../../src/server/observe/read-table.ts'
 
-t.test('the figures of session threads are read at each scrape, and counted once', async (t) => {
+t.test('the figures of session threads are read at every scrape, and counted once', async (t) => {
   const registry = new Registry()
   watchMetrics(registry, SESSIONS, () => ({
     threads: 2,

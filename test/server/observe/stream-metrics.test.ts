@@ -18,7 +18,7 @@ const end = (more: Partial<StreamEnd> = {}): StreamEnd => ({
   ...more,
 })
 
-t.test('answers are counted by operation, provider and model, and open streams', async (t) => {
+t.test('counts answers and open streams by operation, provider and model', async (t) => {
   const registry = new Registry()
   const meters = createStreamMeters(registry)
   meters.of(acme).committed(first(30))
@@ -63,7 +63,7 @@ t.test('answers are counted by operation, provider and model, and open streams',
   t.notMatch(later, 'cause=""')
 })
 
-t.test('models have a bounded set of names', async (t) => {
+t.test('the number of model labels is limited', async (t) => {
   const registry = new Registry()
   const meters = createStreamMeters(registry)
   for (let nth = 0; nth < METRIC_MODELS_MAX + 5; nth++)
@@ -75,7 +75,7 @@ t.test('models have a bounded set of names', async (t) => {
   t.equal(text.match(/^sluice_model_calls_total\{/gm)?.length, METRIC_MODELS_MAX + 1)
 })
 
-t.test('input is counted by its use of the cache, and dropped members by their fields', async (t) => {
+t.test('input is counted by its use of the cache, and dropped members by their names', async (t) => {
   const registry = new Registry()
   const meters = createStreamMeters(registry)
   const dropped = [
@@ -115,7 +115,7 @@ t.test('input is counted by its use of the cache, and dropped members by their f
   ])
 })
 
-t.test('dropped members of any names and models have a bounded set of figures', async (t) => {
+t.test('the number of series for dropped members is limited, whatever the names and models', async (t) => {
   const registry = new Registry()
   const meters = createStreamMeters(registry)
   const none = { fresh: 0, cacheRead: 0, cacheWrite: 0, unpricedTier: null }
@@ -129,7 +129,7 @@ t.test('dropped members of any names and models have a bounded set of figures', 
   t.ok(series > METRIC_DROPPED_MAX / 2, `${series} series`)
 })
 
-t.test('answers with a tier without a price are counted by model, member and tier', async (t) => {
+t.test('answers with an unpriced tier are counted by model, member and tier', async (t) => {
   const registry = new Registry()
   const meters = createStreamMeters(registry)
   const none = { fresh: 0, cacheRead: 0, cacheWrite: 0, dropped: [] }

@@ -2,7 +2,7 @@ import t from 'tap'
 import { createLog, textLine } from '../../../src/server/observe/log.ts'
 import { Secret } from '../../../src/schemas/vault/secret.ts'
 
-t.test('a text line has local time, level, process, event and fields', (t) => {
+t.test('a text line contains local time, level, process, event and fields', (t) => {
   const lines: string[] = []
   const log = createLog({
     level: 'info',
@@ -21,7 +21,7 @@ t.test('a text line has local time, level, process, event and fields', (t) => {
   t.end()
 })
 
-t.test('a text line shows no control characters and colours the level alone', (t) => {
+t.test('a text line contains no control characters, and only its level is coloured', (t) => {
   const json = JSON.stringify({
     level: 'error',
     time: '2026-01-01T00:00:00Z',

@@ -6,7 +6,7 @@ import { openTracing } from '../../../src/server/observe/tracing.ts'
 import { until } from '../../support/wait.ts'
 
 t.test(
-  "a call becomes a span with the known trace keys as attributes, below the caller's own span",
+  "a call becomes a child span of the caller's own span, with the known trace keys as attributes",
   async (t) => {
     const { endpoint, received } = await receiver(t)
     const tracer = await openTracing({ endpoint, version: '1.2.3' })
@@ -27,7 +27,7 @@ t.test(
 )
 
 t.test(
-  "calls under one request id, which is the caller's to choose, keep their own trace objects",
+  'calls with the same request id, which the caller may choose, keep their own trace objects',
   async (t) => {
     const { endpoint, received } = await receiver(t)
     const tracer = await openTracing({ endpoint, version: '1' })
@@ -53,7 +53,7 @@ t.test(
   },
 )
 
-t.test('a trace context that is not one is passed over', async (t) => {
+t.test('ignores an invalid trace context', async (t) => {
   const { endpoint, received } = await receiver(t)
   const tracer = await openTracing({ endpoint: `${endpoint}/v1/traces`, version: '1' })
   for (const traceparent of ['', 'x', '00-zz', `00-${'0'.repeat(31)}-b7ad6b7169203331-01`])
@@ -63,7 +63,7 @@ t.test('a trace context that is not one is passed over', async (t) => {
   t.notMatch(received.join(''), 'b7ad6b7169203331')
 })
 
-t.test('a receiver that is not there fails nothing', async (t) => {
+t.test('a receiver that cannot be reached causes no failure', async (t) => {
   const tracer = await openTracing({ endpoint: 'http://127.0.0.1:9', version: '1' })
   tracer.settled(CALL)
   await tracer.close()

@@ -20,7 +20,7 @@ t.test('attempts of runners are summed; deliveries, which all of them count, are
   t.match(text, /sluice_webhook_deliveries\{state="dead"\} 2\n/)
 })
 
-t.test('before the first count no figure is shown', async (t) => {
+t.test('no figure is shown before the first count', async (t) => {
   const metrics = createMetrics()
   t.teardown(() => metrics.close())
   createWebhookMeters(metrics.registry, () => null)

@@ -4,24 +4,21 @@ import { openEmbeddings, type EmbeddingsFront } from '../../support/embeddings/e
 const messageOf = async ({ post }: EmbeddingsFront, body: Record<string, unknown>) =>
   (await post({ input: 'x', ...body })).body.error?.message ?? ''
 
-t.test(
-  'a model that is not known is named, with those that it may be and that the key may use',
-  async (t) => {
-    const front = await openEmbeddings(t)
-    t.match(await messageOf(front, { model: 'acme/embde' }), /no `acme\/embde`\. Nearest: `acme\/embed`\./)
-    t.match(await messageOf(front, { model: 'lexical-1' }), /Nearest: `sluice\/lexical-1`\./)
-    t.match(await messageOf(front, { model: 'other/embed' }), /Nearest: `acme\/embed`\./)
-    t.match(
-      await messageOf(front, { model: 'completely/other' }),
-      /List all models with `GET \/api\/v1\/models\?output_modalities=all`\./,
-    )
-    t.notMatch(await messageOf(front, { model: `sk-sluice-v1-${'i'.repeat(43)}` }), /iiii/)
-    const narrow = await openEmbeddings(t, { keys: { allowedModels: ['acme/one'] } })
-    t.notMatch(await messageOf(narrow, { model: 'acme/embde' }), /Nearest/)
-  },
-)
+t.test('the error for an unknown model suggests similar names that the key may use', async (t) => {
+  const front = await openEmbeddings(t)
+  t.match(await messageOf(front, { model: 'acme/embde' }), /no `acme\/embde`\. Nearest: `acme\/embed`\./)
+  t.match(await messageOf(front, { model: 'lexical-1' }), /Nearest: `sluice\/lexical-1`\./)
+  t.match(await messageOf(front, { model: 'other/embed' }), /Nearest: `acme\/embed`\./)
+  t.match(
+    await messageOf(front, { model: 'completely/other' }),
+    /List all models with `GET \/api\/v1\/models\?output_modalities=all`\./,
+  )
+  t.notMatch(await messageOf(front, { model: `sk-sluice-v1-${'i'.repeat(43)}` }), /iiii/)
+  const narrow = await openEmbeddings(t, { keys: { allowedModels: ['acme/one'] } })
+  t.notMatch(await messageOf(narrow, { model: 'acme/embde' }), /Nearest/)
+})
 
-t.test('a variant that a known model lacks is named with the call that stands for it', async (t) => {
+t.test('the error for a variant that the model lacks says how to call the model instead', async (t) => {
   const front = await openEmbeddings(t)
   for (const [suffix, cure] of [
     ['nitro', ' with `"provider": {"sort": "throughput"}`'],
@@ -36,7 +33,7 @@ t.test('a variant that a known model lacks is named with the call that stands fo
   t.notMatch(await messageOf(narrow, { model: 'sluice/lexical-1:nitro' }), /variant/)
 })
 
-t.test('of unknown models only a name near a known one is kept in the request log', async (t) => {
+t.test('the request log keeps the name of an unknown model only if it resembles a known one', async (t) => {
   const front = await openEmbeddings(t)
   const names = [
     'acme/embde',
@@ -59,7 +56,7 @@ t.test('of unknown models only a name near a known one is kept in the request lo
   t.same(others, [null, null, null])
 })
 
-t.test('a model that the key may not use is named to the caller and to the request log', async (t) => {
+t.test('the caller and the request log get the name of a model that the key may not use', async (t) => {
   const front = await openEmbeddings(t, { keys: { allowedModels: ['acme/one'] } })
   t.match(
     await messageOf(front, { model: 'acme/embed' }),
@@ -69,7 +66,7 @@ t.test('a model that the key may not use is named to the caller and to the reque
   t.equal(front.settled[0]?.askedModel, 'acme/embed')
 })
 
-t.test('an error for a model of another operation names its output and models that fit', async (t) => {
+t.test('the error for a model of another operation names its output and suitable models', async (t) => {
   const front = await openEmbeddings(t)
   t.match(
     await messageOf(front, { model: 'acme/chat' }),
@@ -95,7 +92,7 @@ t.test('a provider that is not set up is named to callers, and its variable to t
   })
 })
 
-t.test('a provider in `only` that the model has not is named, with the one that was meant', async (t) => {
+t.test('the error for a provider in `only` that the model lacks suggests a similar one', async (t) => {
   const front = await openEmbeddings(t)
   t.match(
     await messageOf(front, { model: 'acme/embed', provider: { only: ['frist'] } }),

@@ -106,7 +106,7 @@ t.test('scim.get_resource_type 200: one by its id equals its entry in the list',
   }
 })
 
-t.test('scim.list_schemas 200: of users, groups and the extension of users', async (t) => {
+t.test('scim.list_schemas 200: returns the schemas of users, groups and the user extension', async (t) => {
   const ask = await openDiscovery(t)
   const { status, body } = await ask('/Schemas')
   t.equal(status, 200)
@@ -131,7 +131,7 @@ t.test('scim.get_schema 200: one by its URN, in any case, equals its entry in th
 })
 
 t.test(
-  'attributes have every characteristic of RFC 7643 §7, names of their own, and no password among them',
+  'attributes have every characteristic of RFC 7643 §7 and unique names, and none is a password',
   async (t) => {
     const ask = await openDiscovery(t)
     const characteristics = [
@@ -176,41 +176,38 @@ for (const [id, path] of [
   ['list_resource_types', '/ResourceTypes'],
   ['list_schemas', '/Schemas'],
 ] as const) {
-  t.test(
-    `a filter of scim.${id} is refused, because a client would take all resources for matches`,
-    async (t) => {
-      const ask = await openDiscovery(t)
-      for (const filter of ['?filter=id%20eq%20%22User%22', '?filter=']) {
-        const answer = await ask(`${path}${filter}`)
-        t.same([answer.status, failureIn(answer.text, answer)], [403, 'scim_filter_refused'])
-      }
-      const twice = await ask(`${path}?filter=a&filter=b`)
-      t.same([twice.status, failureIn(twice.text, twice)], [400, 'query_invalid'])
-      t.equal(
-        (await ask(`${path}?startIndex=7&count=1&sortBy=id&attributes=id`)).status,
-        200,
-        'what else RFC 7644 §4 names is ignored',
-      )
-    },
-  )
+  t.test(`scim.${id} refuses a filter, because a client would take all resources for matches`, async (t) => {
+    const ask = await openDiscovery(t)
+    for (const filter of ['?filter=id%20eq%20%22User%22', '?filter=']) {
+      const answer = await ask(`${path}${filter}`)
+      t.same([answer.status, failureIn(answer.text, answer)], [403, 'scim_filter_refused'])
+    }
+    const twice = await ask(`${path}?filter=a&filter=b`)
+    t.same([twice.status, failureIn(twice.text, twice)], [400, 'query_invalid'])
+    t.equal(
+      (await ask(`${path}?startIndex=7&count=1&sortBy=id&attributes=id`)).status,
+      200,
+      'what else RFC 7644 §4 names is ignored',
+    )
+  })
 }
 
-t.test('scim.get_config 400: a filter that is given twice', async (t) => {
+t.test('scim.get_config 400: a repeated filter', async (t) => {
   const reported = await (await openDiscovery(t))('/ServiceProviderConfig?filter=a&filter=b')
   t.same([reported.status, failureIn(reported.text, reported)], [400, 'query_invalid'])
 })
 
-t.test('scim.list_resource_types 400: a query that does not decode', async (t) => {
+t.test('scim.list_resource_types 400: a query that cannot be decoded', async (t) => {
   const reported = await (await openDiscovery(t))('/ResourceTypes?filter=%E0%A4')
   t.same([reported.status, failureIn(reported.text, reported)], [400, 'query_invalid'])
 })
 
-t.test('scim.list_schemas 400: a query that does not decode', async (t) => {
+t.test('scim.list_schemas 400: a query that cannot be decoded', async (t) => {
   const reported = await (await openDiscovery(t))('/Schemas?filter=%E0%A4')
   t.same([reported.status, failureIn(reported.text, reported)], [400, 'query_invalid'])
 })
 
-t.test('scim.get_resource_type 400, 404: an id that does not decode, and those of nothing', async (t) => {
+t.test('scim.get_resource_type 400, 404: an id that cannot be decoded, and unknown ids', async (t) => {
   const ask = await openDiscovery(t)
   for (const [id, status, failure] of [
     ['%ff', 400, 'params_invalid'],
@@ -222,7 +219,7 @@ t.test('scim.get_resource_type 400, 404: an id that does not decode, and those o
   }
 })
 
-t.test('scim.get_schema 400, 404: an id that does not decode, and those of nothing', async (t) => {
+t.test('scim.get_schema 400, 404: an id that cannot be decoded, and unknown ids', async (t) => {
   const ask = await openDiscovery(t)
   const cases = [
     ['%ff', 400, 'params_invalid'],
@@ -245,14 +242,14 @@ t.test('scim.refuse_me 501: a token stands for no user, whatever the method and 
   t.same([(await ask('/Me', 'HEAD')).status, (await ask('/Me/', 'GET')).status], [501, 501])
 })
 
-t.test('scim.refuse_bulk 501: one request at a time; other methods are not known', async (t) => {
+t.test('scim.refuse_bulk 501: bulk requests are not supported, and other methods get 405', async (t) => {
   const ask = await openDiscovery(t)
   const answer = await ask('/Bulk', 'POST', '{"Operations":[]}')
   t.same([answer.status, failureIn(answer.text, answer)], [501, 'scim_unsupported'])
   t.same([(await ask('/Bulk')).status, (await ask('/Bulk')).headers.get('allow')], [405, 'POST'])
 })
 
-t.test('scim.refuse_search 501: each kind of resources is searched alone', async (t) => {
+t.test('scim.refuse_search 501: a search over all resource types is not supported', async (t) => {
   const answer = await (await openDiscovery(t))('/.search', 'POST', '{}')
   t.same([answer.status, failureIn(answer.text, answer)], [501, 'scim_unsupported'])
 })

@@ -61,7 +61,7 @@ t.test('ignores messages that are not invalidations', async (t) => {
   t.same(got, [{ n: 9, kind: 'workspace', id: 'last' }])
 })
 
-t.test('a change of every kind arrives', async (t) => {
+t.test('delivers changes of every kind', async (t) => {
   const redis = await openTestRedis(t)
   const { hints } = await open(t, redis)
   const kinds: readonly Invalidation['kind'][] = [
@@ -86,7 +86,7 @@ t.test('a change of every kind arrives', async (t) => {
   t.same(got, kinds)
 })
 
-t.test('publishing without a Redis that was ever there does not fail', async (t) => {
+t.test('publishing does not fail if Redis was never reachable', async (t) => {
   const state = openState({ url: null, socketPath: '/nonexistent/redis.sock', log: SILENT })
   const hints = openHints(state)
   t.teardown(() => hints.close())

@@ -24,7 +24,7 @@ const MOST_OF_A_LEASE_US = (2 / 3) * CALL_LEASE_MS * 1_000
 t.setTimeout(600_000)
 
 for (const kind of REDIS_KINDS) {
-  t.test(`${kind}: 500 calls at once on four fronts never have more than ten places`, async (t) => {
+  t.test(`${kind}: 500 concurrent calls on four fronts never hold more than ten slots`, async (t) => {
     const { redis, outside } = await open(t, kind)
     const fronts = await Promise.all(
       Array.from({ length: 4 }, async () => {
@@ -64,7 +64,7 @@ for (const kind of REDIS_KINDS) {
     await until(async () => (await outside.keys('sluice:calls:*')).length === 0)
   })
 
-  t.test(`${kind}: the places of a front that died are free when its lease has ended`, async (t) => {
+  t.test(`${kind}: the slots of a dead front are free when its lease has ended`, async (t) => {
     const { authority, outside } = await open(t, kind)
     const held = Array.from({ length: 100 }, (_, n) => placed(`a:${n}`, 100))
     for (const one of held) t.match(await take(authority, one), { isGranted: true })
@@ -74,25 +74,22 @@ for (const kind of REDIS_KINDS) {
     t.same(await outside.zrange(SET, 0, -1), ['b:1'])
   })
 
-  t.test(
-    `${kind}: a front that lives keeps its places, and has them again when Redis lost them`,
-    async (t) => {
-      t.ok(CALL_RENEW_MS + FRONT_HUNG_MS < CALL_LEASE_MS, 'a front that hangs is dead before its lease ends')
-      const { authority, outside } = await open(t, kind)
-      t.match(await take(authority, placed('a:1', 1)), { isGranted: true })
-      await pass(outside, MOST_OF_A_LEASE_US)
-      authority.renew('{w}:key:k', ['a:1'])
-      await pass(outside, MOST_OF_A_LEASE_US)
-      t.match(await take(authority, placed('b:1', 1)), { isGranted: false })
-      await outside.flushall()
-      authority.renew('{w}:key:k', ['a:1'])
-      t.match(await take(authority, placed('b:1', 1)), { isGranted: false })
-      authority.giveBack(placed('a:1', 1), 0)
-      t.match(await take(authority, placed('b:1', 1)), { isGranted: true })
-    },
-  )
+  t.test(`${kind}: a live front keeps its slots, and gets them back after Redis has lost them`, async (t) => {
+    t.ok(CALL_RENEW_MS + FRONT_HUNG_MS < CALL_LEASE_MS, 'a front that hangs is dead before its lease ends')
+    const { authority, outside } = await open(t, kind)
+    t.match(await take(authority, placed('a:1', 1)), { isGranted: true })
+    await pass(outside, MOST_OF_A_LEASE_US)
+    authority.renew('{w}:key:k', ['a:1'])
+    await pass(outside, MOST_OF_A_LEASE_US)
+    t.match(await take(authority, placed('b:1', 1)), { isGranted: false })
+    await outside.flushall()
+    authority.renew('{w}:key:k', ['a:1'])
+    t.match(await take(authority, placed('b:1', 1)), { isGranted: false })
+    authority.giveBack(placed('a:1', 1), 0)
+    t.match(await take(authority, placed('b:1', 1)), { isGranted: true })
+  })
 
-  t.test(`${kind}: a clock that went back holds no place longer than a lease`, async (t) => {
+  t.test(`${kind}: after the clock is set back, a slot is held for one lease at most`, async (t) => {
     const { authority, outside } = await open(t, kind)
     await take(authority, placed('a:1', 1))
     await pass(outside, -HOUR_US)
@@ -128,7 +125,7 @@ for (const kind of REDIS_KINDS) {
     t.match(await take(authority, call, 6_000), { isGranted: true })
   })
 
-  t.test(`${kind}: more than was expected is owed, for a minute beyond the burst at most`, async (t) => {
+  t.test(`${kind}: tokens beyond the estimate are owed, up to one minute beyond the burst`, async (t) => {
     const { authority } = await open(t, kind)
     const call = metered('a', 6_000)
     await take(authority, call, 1)

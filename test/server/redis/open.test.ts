@@ -7,7 +7,7 @@ import { openScriptedRedis } from '../../support/stores/scripted-redis.ts'
 import { openTestRedis, REDIS_KINDS } from '../../support/stores/redis.ts'
 import { until } from '../../support/wait.ts'
 
-t.test('rare pings of a process at rest make no later outage look longer', async (t) => {
+t.test('the rare pings of an idle process do not make a later outage look longer', async (t) => {
   const redis = await openTestRedis(t)
   const clock = { now: 0 }
   const state = openState({
@@ -29,7 +29,7 @@ t.test('rare pings of a process at rest make no later outage look longer', async
 })
 
 const skip = REDIS_KINDS.includes('child') ? false : 'no redis-server on the PATH'
-t.test('how often a server wakes by itself can be set while it is there', { skip }, async (t) => {
+t.test('sets the wake-up frequency of a Redis server while it is reachable', { skip }, async (t) => {
   const redis = await openTestRedis(t, 'child')
   const state = openState({ url: null, socketPath: redis.socketPath, log: SILENT })
   t.teardown(() => state.close())
@@ -79,7 +79,7 @@ for (const [refusal, cause] of [
   })
 }
 
-t.test('a process that sends no scripts finds by its heartbeat that Redis refuses them', async (t) => {
+t.test('a process that sends no scripts detects by its heartbeat that Redis refuses them', async (t) => {
   const redis = await openScriptedRedis(t)
   const state = openState({ url: redis.url, log: SILENT, isJudging: true })
   t.teardown(() => state.close())
@@ -91,7 +91,7 @@ t.test('a process that sends no scripts finds by its heartbeat that Redis refuse
   t.ok(await state.whenReachable(30_000))
 })
 
-t.test('Sentinels lead to the primary, and after a failover to the new one', async (t) => {
+t.test('Sentinels name the primary, and the new one after a failover', async (t) => {
   const [old, next] = [await openScriptedRedis(t), await openScriptedRedis(t)]
   let primary = old
   const sentinel = await openScriptedRedis(t, { primaryPort: () => Number(new URL(primary.url).port) })
@@ -109,7 +109,7 @@ t.test('Sentinels lead to the primary, and after a failover to the new one', asy
   t.equal(await runOne(state), 1)
 })
 
-t.test('news of a failover that reach a lost connection do not end the new one', async (t) => {
+t.test('a failover message that arrives on a lost connection does not close the new one', async (t) => {
   const [old, next] = [await openScriptedRedis(t), await openScriptedRedis(t)]
   let primary = old
   const sentinel = await openScriptedRedis(t, { primaryPort: () => Number(new URL(primary.url).port) })
@@ -129,7 +129,7 @@ t.test('news of a failover that reach a lost connection do not end the new one',
   t.equal(await runOne(state), 1)
 })
 
-t.test('a Sentinel that is away has one line, and one when it is back', async (t) => {
+t.test('logs one line when a Sentinel becomes unavailable, and one when it is back', async (t) => {
   const primary = await openScriptedRedis(t)
   const primaryPort = (): number => Number(new URL(primary.url).port)
   const sentinel = await openScriptedRedis(t, { primaryPort })

@@ -25,7 +25,7 @@ function budgetOf({
   return { clock, budget: openPollBudget({ authority, runners: { liveRunners }, now: () => clock.now }) }
 }
 
-t.test('Redis is asked for the polls of the whole installation, with a burst of their own', async (t) => {
+t.test('Redis grants the polls for the whole installation, with their own burst', async (t) => {
   const asks: RateInput[] = []
   const { budget } = budgetOf({
     async lend(ask) {
@@ -48,7 +48,7 @@ for (const [liveRunners, perSecond] of [
   [16, 3],
 ] as const) {
   t.test(
-    `without Redis ${liveRunners} runners keep to ${perSecond} polls a second between them`,
+    `without Redis ${liveRunners} runners together make at most ${perSecond} polls a second`,
     async (t) => {
       const { clock, budget } = budgetOf({ liveRunners })
       let granted = 0
@@ -61,7 +61,7 @@ for (const [liveRunners, perSecond] of [
   )
 }
 
-t.test('without Redis the share begins empty, and says when the next poll is free', async (t) => {
+t.test('without Redis the share starts at zero, and the time of the next poll is reported', async (t) => {
   const { clock, budget } = budgetOf()
   const { granted, retryAfterMs } = await budget.take('veo', 2, 1)
   t.equal(granted, 0)
@@ -69,7 +69,7 @@ t.test('without Redis the share begins empty, and says when the next poll is fre
   t.equal((await budget.take('veo', 2, 1)).granted, 1)
 })
 
-t.test('a Redis that refuses to answer leaves the runner its share', async (t) => {
+t.test('when Redis does not answer, the runner uses its own share', async (t) => {
   const { clock, budget } = budgetOf({ lend: () => Promise.reject(new Error('slow')) })
   await budget.take('veo', 10, 1)
   clock.now = 1_000

@@ -24,7 +24,7 @@ const PATIENT = 60_000
 
 for (const kind of REDIS_KINDS) {
   t.test(
-    `${kind}: a fresh key has its whole burst, then nothing, and says when one more is free`,
+    `${kind}: a new key has its whole burst, then nothing, and reports when the next one is free`,
     async (t) => {
       const { authority } = await open(t, kind)
       t.match(await authority.lend(ask({ want: 60 })), { granted: 60, remaining: 0, retryAfterMs: 0 })
@@ -42,7 +42,7 @@ for (const kind of REDIS_KINDS) {
     },
   )
 
-  t.test(`${kind}: grants the rest when it is less than wanted`, async (t) => {
+  t.test(`${kind}: grants the remaining tokens when fewer are left than requested`, async (t) => {
     const { authority } = await open(t, kind)
     await authority.lend(ask({ limitRpm: 1, burst: 2, want: 1 }))
     const part = await authority.lend(ask({ limitRpm: 1, burst: 2, want: 50 }))
@@ -68,12 +68,12 @@ for (const kind of REDIS_KINDS) {
     t.match(await authority.lend(ask({ ...slow, key: 'other', want: 6, giveBack: -1 })), { granted: 1 })
   })
 
-  t.test(`${kind}: giving back more than was lent does not exceed the burst`, async (t) => {
+  t.test(`${kind}: giving back more tokens than were lent does not exceed the burst`, async (t) => {
     const { authority } = await open(t, kind)
     t.match(await authority.lend(ask({ want: 500, giveBack: 10_000 })), { granted: 60 })
   })
 
-  t.test(`${kind}: a burst of one, and one of the whole limit`, async (t) => {
+  t.test(`${kind}: a burst can be one, or the whole limit`, async (t) => {
     const { authority } = await open(t, kind)
     t.match(await authority.lend(ask({ limitRpm: 30, burst: 1, want: 99 })), { granted: 1, remaining: 0 })
     t.match(await authority.lend(ask({ key: 'all', limitRpm: 30, burst: 30, want: 99 })), { granted: 30 })
@@ -87,7 +87,7 @@ for (const kind of REDIS_KINDS) {
     t.match(await authority.lend(ask({ ...slow, burst: 1 })), { granted: 0 })
   })
 
-  t.test(`${kind}: the smallest limits admit ten at once, or all of a lower limit`, async (t) => {
+  t.test(`${kind}: the smallest limits grant ten at once, or the whole limit if it is lower`, async (t) => {
     const { authority } = await open(t, kind)
     for (const limitRpm of [1, 3, 7, 9, 11, 25]) {
       const { granted } = await authority.lend(ask({ limitRpm, want: 100, key: `k${limitRpm}` }))
@@ -95,7 +95,7 @@ for (const kind of REDIS_KINDS) {
     }
   })
 
-  t.test(`${kind}: a state far in the future is brought back to a full window and drains`, async (t) => {
+  t.test(`${kind}: a state far in the future is reset to a full window, which then drains`, async (t) => {
     const { authority, state } = await open(t, kind)
     await state.redis.set(KEY, String((Date.now() + 3_600_000) * 1000))
     const refused = await authority.lend(ask({ limitRpm: 6_000 }))
@@ -107,7 +107,7 @@ for (const kind of REDIS_KINDS) {
     )
   })
 
-  t.test(`${kind}: a state that is not a number counts as none`, async (t) => {
+  t.test(`${kind}: a state that is not a number is ignored`, async (t) => {
     const { authority, state } = await open(t, kind)
     await state.redis.set(KEY, 'rubbish')
     t.match(await authority.lend(ask({ want: 60 })), { granted: 60 })
@@ -131,20 +131,17 @@ for (const kind of REDIS_KINDS) {
     t.match(await authority.lend(once), { granted: 1 }, 'one more burst')
   })
 
-  t.test(
-    `${kind}: asks that are made together are all answered, also right after a script flush`,
-    async (t) => {
-      const { authority, state } = await open(t, kind)
-      await state.redis.script('FLUSH')
-      const asks = Array.from({ length: 200 }, (_, i) =>
-        authority.lend(ask({ key: `key-${i % 50}`, limitRpm: 2, burst: 1 })),
-      )
-      const granted = (await Promise.all(asks)).reduce((sum, grant) => sum + grant.granted, 0)
-      t.equal(granted, 50, 'fifty keys, a burst of one each')
-    },
-  )
+  t.test(`${kind}: concurrent requests are all answered, also right after a script flush`, async (t) => {
+    const { authority, state } = await open(t, kind)
+    await state.redis.script('FLUSH')
+    const asks = Array.from({ length: 200 }, (_, i) =>
+      authority.lend(ask({ key: `key-${i % 50}`, limitRpm: 2, burst: 1 })),
+    )
+    const granted = (await Promise.all(asks)).reduce((sum, grant) => sum + grant.granted, 0)
+    t.equal(granted, 50, 'fifty keys, a burst of one each')
+  })
 
-  t.test(`${kind}: the state of a key is forgotten when its window is empty`, async (t) => {
+  t.test(`${kind}: the state of a key expires when its window is empty`, async (t) => {
     const { authority, state } = await open(t, kind)
     const { resetAfterMs } = await authority.lend(ask({ limitRpm: 1 }))
     const lifeMs = await state.redis.pttl(KEY)
@@ -152,7 +149,7 @@ for (const kind of REDIS_KINDS) {
   })
 
   t.test(
-    `${kind}: a frozen Redis is given up in the caller's time and used again after it thaws`,
+    `${kind}: waits for a frozen Redis no longer than the caller allows, and uses it again after it thaws`,
     async (t) => {
       const { authority, redis } = await open(t, kind)
       await authority.lend(ask({}))
@@ -175,7 +172,7 @@ for (const kind of REDIS_KINDS) {
   })
 }
 
-t.test('a socket that accepts and never answers is never called reachable', async (t) => {
+t.test('a socket that accepts connections and never answers does not count as reachable', async (t) => {
   const folder = temporaryFolder(t, 'redis')
   const socketPath = join(folder, 'silent.sock')
   const accepted: (() => void)[] = []
@@ -193,7 +190,7 @@ t.test('a socket that accepts and never answers is never called reachable', asyn
   await t.rejects(openRateAuthority(state).lend(ask({ waitMsMax: 20 })))
 })
 
-t.test('a Redis that was never there does not throw', async (t) => {
+t.test('a Redis that was never reachable throws nothing', async (t) => {
   const state = openState({ url: null, socketPath: '/nonexistent/redis.sock', log: SILENT })
   t.teardown(() => state.close())
   t.equal(await state.whenReachable(50), false)

@@ -72,7 +72,7 @@ const got = (one: Opened, id: string): Promise<VideoView | null> =>
   )
 
 for (const kind of REDIS_KINDS) {
-  t.test(`${kind}: others read the view that was put`, async (t) => {
+  t.test(`${kind}: other processes read a view that was put`, async (t) => {
     const redis = await openTestRedis(t, kind)
     const [one, other] = [await open(t, redis), await open(t, redis)]
     t.equal(
@@ -87,14 +87,14 @@ for (const kind of REDIS_KINDS) {
     t.equal(await other.views.get('vid_2'), null)
   })
 
-  t.test(`${kind}: a late write from an early read changes nothing`, async (t) => {
+  t.test(`${kind}: a late write based on an early read changes nothing`, async (t) => {
     const one = await open(t, await openTestRedis(t, kind))
     await put(one, ENDED)
     t.equal(await put(one, view('pending'), view('in_progress')), true)
     t.same(await got(one, 'vid_1'), ENDED)
   })
 
-  t.test(`${kind}: a Redis that came back empty has the views that it missed`, async (t) => {
+  t.test(`${kind}: a Redis that restarts empty gets the views that it missed`, async (t) => {
     const redis = await openTestRedis(t, kind)
     const { views, state } = await open(t, redis, () => 0)
     await views.put(view('in_progress'))
@@ -110,7 +110,7 @@ for (const kind of REDIS_KINDS) {
   })
 }
 
-t.test('a Redis that was away is not believed that a job is open, for a while', async (t) => {
+t.test('after an outage of Redis, its views of open jobs are not trusted for a while', async (t) => {
   const redis = await openTestRedis(t)
   let now = 0
   const one = await open(t, redis, () => now)
@@ -122,7 +122,7 @@ t.test('a Redis that was away is not believed that a job is open, for a while', 
   t.same(await asked(one, believed, (found) => found !== null), view('in_progress'))
 })
 
-t.test('views of open jobs are forgotten sooner than those of ended ones', async (t) => {
+t.test('views of open jobs expire sooner than views of ended jobs', async (t) => {
   const one = await open(t, await openTestRedis(t))
   const { state } = one
   await put(one, view('pending'), { ...ENDED, id: 'vid_2' })
@@ -150,7 +150,7 @@ t.test('ignores a text that is not a view, and the view of another job', async (
   }
 })
 
-t.test('a read of a frozen Redis ends soon, and then Redis is known to be away', async (t) => {
+t.test('a read from a frozen Redis ends soon, and then Redis counts as unavailable', async (t) => {
   const redis = await openTestRedis(t)
   const { views, state } = await open(t, redis)
   redis.freeze()
@@ -160,7 +160,7 @@ t.test('a read of a frozen Redis ends soon, and then Redis is known to be away',
   t.equal(await views.put(ENDED), false)
 })
 
-t.test('a process holds only so many views for a Redis that is away', async (t) => {
+t.test('a process keeps a limited number of views for an unavailable Redis', async (t) => {
   const redis = await openTestRedis(t)
   const { views, state } = await open(t, redis)
   await redis.kill()
@@ -206,7 +206,7 @@ function notingState() {
   return fake
 }
 
-t.test('views that waited for Redis are put in parts, those of jobs that have ended first', async (t) => {
+t.test('views that waited for Redis are put in batches, those of ended jobs first', async (t) => {
   const fake = notingState()
   const views = openVideoViews(fake as unknown as State)
   t.teardown(() => views.close())
@@ -236,7 +236,7 @@ t.test('a view that Redis refused, without going away, is put with the next one 
   t.match(fake.parts.flat().join(), /vid_2.*vid_1/)
 })
 
-t.test('a Redis that is slow to take many views again is not held for away', async (t) => {
+t.test('a Redis that is slow to store many views again does not count as unavailable', async (t) => {
   t.ok(VIDEO_VIEWS_AGAIN_MS_MAX > VIDEO_VIEW_MS_MAX)
   const fake = notingState()
   const views = openVideoViews(fake as unknown as State)
@@ -255,7 +255,7 @@ t.test('a Redis that is slow to take many views again is not held for away', asy
   t.equal(isTripped, true)
 })
 
-t.test('wake-ups of a turn are sent once each, and invalid ones ignored', async (t) => {
+t.test('equal wake-ups of a turn are sent once, and invalid ones are ignored', async (t) => {
   const redis = await openTestRedis(t)
   const [one, other] = [await open(t, redis), await open(t, redis)]
   const reported: VideoWake[] = []
@@ -277,7 +277,7 @@ t.test('wake-ups of a turn are sent once each, and invalid ones ignored', async 
   ])
 })
 
-t.test('a process that only wakes others has no subscription', async (t) => {
+t.test('a process that only wakes others does not subscribe', async (t) => {
   const redis = await openTestRedis(t)
   const { state, views } = await open(t, redis)
   const subscribers = () => state.redis.pubsub('NUMSUB', 'sluice:videos')

@@ -2,7 +2,7 @@ import t from 'tap'
 import { repeat } from '../../../src/server/runner/repeat.ts'
 import { keptLog } from '../../support/log.ts'
 
-t.test('a chore that fails comes round again, and the log says why', async (t) => {
+t.test('a failed chore runs again in its next turn, and the log has the reason', async (t) => {
   const log = keptLog()
   let turns = 0
   const stop = repeat(
@@ -22,7 +22,7 @@ t.test('a chore that fails comes round again, and the log says why', async (t) =
   t.match(log.events, [{ event: 'swept_failed' }, { event: 'swept', fields: { rows: 2 } }])
 })
 
-t.test('stopping waits for the turn under way, and none follows', async (t) => {
+t.test('stopping waits for the running turn, and none follows', async (t) => {
   let [began, ended] = [0, 0]
   let finish = (): void => undefined
   const stop = repeat(

@@ -20,13 +20,13 @@ function open(rows: { open: number; due: number }) {
   return { claim, asked }
 }
 
-t.test('while there is nothing open only looks are made', async (t) => {
+t.test('while no row is open, only cheap looks are made and no claims', async (t) => {
   const { claim, asked } = open({ open: 0, due: 0 })
   t.same([await claim(1), await claim(1)], [0, 0])
   t.same(asked, ['look', 'look'])
 })
 
-t.test('a row that opens is claimed at once, and claims that find something need no look', async (t) => {
+t.test('a new open row is claimed at once, and no look is made while claims find rows', async (t) => {
   const rows = { open: 0, due: 0 }
   const { claim, asked } = open(rows)
   await claim(2)
@@ -35,7 +35,7 @@ t.test('a row that opens is claimed at once, and claims that find something need
   t.same(asked, ['look', 'look', 'claim', 'claim', 'claim', 'look', 'claim'])
 })
 
-t.test('a look that fails leaves the answer to the claim', async (t) => {
+t.test('after a failed look a claim is made', async (t) => {
   const { claim, asked } = open({ open: -1, due: 1 })
   t.equal(await claim(1), 1)
   t.same(asked, ['look', 'claim'])

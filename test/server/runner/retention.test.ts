@@ -92,7 +92,7 @@ t.test('logs the failure of a kind, and prunes the others', async (t) => {
   t.same(ended, [PRUNE_EVERY_MS])
 })
 
-t.test('an ending runner stops after a batch and leaves the lease to the next at once', async (t) => {
+t.test('an ending runner stops after a batch and releases the lease at once', async (t) => {
   let isEnding = false
   const { deps, reported, ended } = stand(
     { jobs: [5, 7], webhooks: [1] },
@@ -103,13 +103,13 @@ t.test('an ending runner stops after a batch and leaves the lease to the next at
   t.same(ended, [0])
 })
 
-t.test("a lease that is another's by now is not given back, and nothing follows", async (t) => {
+t.test('when another runner has the lease, it is not given back, and no more batches run', async (t) => {
   const { deps, reported, ended } = stand({ jobs: [], webhooks: [1] }, { end: 'lost' })
   t.match(await prune(deps), { rows: {}, isWhole: false })
   t.same([reported, ended], [[], []])
 })
 
-t.test('without a lease nothing happens', async (t) => {
+t.test('without a lease nothing is pruned', async (t) => {
   const { deps, reported } = stand({ jobs: [5] })
   t.equal(await prune({ ...deps, leases: { ...deps.leases, begin: () => Promise.resolve(null) } }), null)
   t.same(reported, [])

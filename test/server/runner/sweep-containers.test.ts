@@ -11,7 +11,7 @@ t.setTimeout(600_000)
 
 for (const driver of ['disk', 'S3'] as const) {
   t.test(
-    `${driver}: a container goes at CONTAINER_KEPT_MS after its last use and its newest change, and not before`,
+    `${driver}: a container is removed CONTAINER_KEPT_MS after its last use and its newest change, and not before`,
     async (t) => {
       const stand = await standOn(t, driver)
       const { workspaceId, storage, deps, store } = stand
@@ -27,7 +27,7 @@ for (const driver of ['disk', 'S3'] as const) {
     },
   )
 
-  t.test(`${driver}: a use while the sweep looks keeps the container`, async (t) => {
+  t.test(`${driver}: a container that is used during the sweep is kept`, async (t) => {
     const stand = await standOn(t, driver)
     const {
       workspaceId,
@@ -86,7 +86,7 @@ async function age({ folder, s3, workspaceId }: SweepStand, path: string, at: Da
   if (stored !== undefined) s3.objects.set(`node/${place}`, { ...stored, changedAt: at })
 }
 
-t.test('disk: the folder that a sandbox was just given is kept while it is empty', async (t) => {
+t.test('disk: an empty folder that was just created for a sandbox is kept', async (t) => {
   const stand = await standOn(t, 'disk')
   const place = join(stand.folder, 'containers', stand.workspaceId, 'sess_new')
   await mkdir(place, { recursive: true })
@@ -111,7 +111,7 @@ t.test('disk: links out of a container are removed and never followed', async (t
 })
 
 t.test(
-  'disk: folders of any depth are removed, a few open at a time, and so is the container after them',
+  'disk: folders of any depth are removed with the container, and only a few are open at a time',
   async (t) => {
     const stand = await standOn(t, 'disk')
     const { storage, workspaceId, folder } = stand

@@ -9,7 +9,7 @@ import { openDisk, putInContainer } from '../../support/files/storage.ts'
 import { OWN_PLACE } from '../../support/files/sweeps.ts'
 
 t.test(
-  'containers of a deleted workspace go with the next sweep, however young, and no others',
+  'the next sweep removes the containers of a deleted workspace, of any age, and no others',
   async (t) => {
     const { store, workspaceId, otherWorkspaceId } = await openFileStand(t)
     const { storage } = await openDisk(t)

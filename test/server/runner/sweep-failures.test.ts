@@ -35,7 +35,7 @@ for (const driver of ['disk', 'S3'] as const) {
   ]
   for (const [call, broken, count] of storageCalls) {
     t.test(
-      `${driver}: reports when storage fails at ${call}, runs the other steps, and sweeps the rest next`,
+      `${driver}: when storage fails at ${call}, reports it, runs the other steps, and the next sweep does the rest`,
       async (t) => {
         const stand = await standOn(t, driver)
         await litter(stand)
@@ -77,7 +77,7 @@ for (const driver of ['disk', 'S3'] as const) {
     ]
   for (const [call, broken, count] of rowCalls) {
     t.test(
-      `${driver}: reports when the store fails at ${call}, runs the other steps, and sweeps the rest next`,
+      `${driver}: when the store fails at ${call}, reports it, runs the other steps, and the next sweep does the rest`,
       async (t) => {
         const stand = await standOn(t, driver)
         await litter(stand)
@@ -117,7 +117,7 @@ for (const driver of ['disk', 'S3'] as const) {
   })
 }
 
-t.test('uploads that storage never removes end the step instead of looping for ever', async (t) => {
+t.test('when storage never removes the uploads, the step ends instead of looping forever', async (t) => {
   const stand = await standOn(t, 'disk')
   for (let nth = 0; nth < 101; nth++) await begun(stand.files, stand.workspaceId, 10)
   const { report, failures } = await stand.run(0, { storage: failing(stand.storage, 'remove', AWAY) })
@@ -125,7 +125,7 @@ t.test('uploads that storage never removes end the step instead of looping for e
   t.match(failures, [AWAY])
 })
 
-t.test('S3: a lost answer leaves the rest to the next sweep, whichever call it was', async (t) => {
+t.test('S3: after a lost answer to any call, the next sweep does the rest', async (t) => {
   for (const call of ['list', 'head', 'delete'] as const) {
     const stand = await standOn(t, 'S3')
     await litter(stand)

@@ -36,7 +36,7 @@ for (const driver of ['disk', 'S3'] as const) {
     t.same(await stand.run(CONTAINER_KEPT_MS + 1_000), { report: NOTHING, failures: [] })
   })
 
-  t.test(`${driver}: a sweep of abandoned uploads alone lists nothing of storage`, async (t) => {
+  t.test(`${driver}: a sweep of only abandoned uploads lists no objects in storage`, async (t) => {
     const stand = await standOn(t, driver)
     await litter(stand)
     const listed = async () => Promise.reject(new Error('it lists'))
@@ -116,7 +116,7 @@ for (const driver of ['disk', 'S3'] as const) {
   )
 }
 
-t.test('more stale uploads than one claim takes are all swept', async (t) => {
+t.test('stale uploads are all swept, even if they are more than one claim takes', async (t) => {
   const stand = await standOn(t, 'disk')
   for (let nth = 0; nth < 130; nth++) await begun(stand.files, stand.workspaceId, 10)
   t.equal((await stand.run()).report.uploads, 130)
@@ -153,7 +153,7 @@ t.test('disk: a folder among the staging files is left alone', async (t) => {
   await discard()
 })
 
-t.test('sweeps come more often than anything that they remove grows old', async (t) => {
+t.test('sweeps run at least as often as anything that they remove expires', async (t) => {
   for (const age of [ORPHAN_AGE_MS, STAGING_IDLE_MS, CONTAINER_KEPT_MS, IDEMPOTENCY_KEPT_MS])
     t.ok(SWEEP_MS <= age)
   t.ok(SWEEP_UPLOADS_MS * 10 <= SWEEP_MS)

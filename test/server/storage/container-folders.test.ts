@@ -35,7 +35,7 @@ async function watchSyncs(t: Parameters<typeof openFolder>[0]): Promise<{ count:
 }
 
 t.test(
-  `folders that writes make are brought to the disk ${FSYNCS_MAX} at a time, and at most three syncs a write`,
+  `new folders of writes are synced to disk, ${FSYNCS_MAX} at once at most, with three syncs for each write at most`,
   async (t) => {
     const { storage } = await openDisk(t)
     const syncs = await watchSyncs(t)
@@ -57,7 +57,7 @@ async function filled(t: Parameters<typeof openFolder>[0], count: number, make: 
   return { ...storage.containers, folder }
 }
 
-t.test('a listing ends when its caller leaves, and closes its folders', async (t) => {
+t.test('a disconnect of the caller ends a listing, and closes its folders', async (t) => {
   const { list } = await filled(t, 5_000, (path) => writeFileSync(path, ''))
   const before = await openStoredFiles()
   const leaving = new AbortController()
@@ -73,7 +73,7 @@ t.test('a container with too many folders for a listing fails apart from storage
   t.match(await list(CONTAINER, null, 1), { failure: { name: 'container_too_large' } })
 })
 
-t.test('two listings run at once, some wait, and the rest are busy', async (t) => {
+t.test('two listings run at once, some wait, and the rest are refused as busy', async (t) => {
   const { list } = await filled(t, 3, (path) => writeFileSync(path, ''))
   const answers = await Promise.all(Array.from({ length: 30 }, () => list(CONTAINER, null, 1)))
   const busy = answers.filter((answer) => !answer.ok && answer.failure.name === 'busy')
@@ -82,7 +82,7 @@ t.test('two listings run at once, some wait, and the rest are busy', async (t) =
   t.match(await list(CONTAINER, null, 1), { ok: true })
 })
 
-t.test('old leftovers of a crash in the trash go, and new entries stay', async (t) => {
+t.test('old leftovers of a crash in the trash are deleted, and new entries stay', async (t) => {
   const { emptyTrash, folder } = await filled(t, 0, () => undefined)
   mkdirSync(join(folder, 'trash', 'left', 'a', 'b'), { recursive: true })
   writeFileSync(join(folder, 'trash', 'left', 'a', 'f'), 'x')
@@ -94,7 +94,7 @@ t.test('old leftovers of a crash in the trash go, and new entries stay', async (
 })
 
 t.test(
-  'a file that was written into a container while it was moved away stays, also when a new container has its place',
+  'a file written into a container during its removal stays, even if a new container has taken its place',
   async (t) => {
     const { storage, folder } = await openDisk(t)
     const { containers } = storage

@@ -41,7 +41,7 @@ async function planted(
 /** Elsewhere shared prefixes are refused, which the last test shows. */
 const LINKS = CAN_WALK ? {} : { skip: 'no /proc on this system' }
 
-t.test('no link is followed, wherever it stands in the path and wherever it leads', LINKS, async (t) => {
+t.test('no link is followed, at any position in a path and with any target', LINKS, async (t) => {
   const { storage, container, outside } = await planted(t)
   await symlink(join(outside, 'secret'), join(container, 'file-link'))
   await symlink(outside, join(container, 'dir-link'))
@@ -74,7 +74,7 @@ t.test('no link is followed, wherever it stands in the path and wherever it lead
   )
 })
 
-t.test('a container that is itself a link, and a workspace that is one, are empty', LINKS, async (t) => {
+t.test('a container or a workspace folder that is itself a link counts as empty', LINKS, async (t) => {
   const { storage, outside, folder } = await planted(t)
   const other = { ...CONTAINER, containerId: 'linked' }
   await symlink(outside, join(folder, 'containers', CONTAINER.workspaceId, 'linked'))
@@ -88,7 +88,7 @@ t.test('a container that is itself a link, and a workspace that is one, are empt
 })
 
 t.test(
-  'a write goes through no link: a link with its name is replaced, one on its way is refused',
+  'a write follows no link: it replaces a link with its own name, and is refused if a folder on its path is a link',
   LINKS,
   async (t) => {
     const { storage, container, outside } = await planted(t)
@@ -110,7 +110,7 @@ t.test(
   },
 )
 
-t.test('a folder at the path of a file is refused and stays', LINKS, async (t) => {
+t.test('a write to the path of a folder is refused, and the folder stays', LINKS, async (t) => {
   const { storage, container } = await planted(t)
   await putInContainer(storage, 'folder/kept', 'kept')
   const staging = await staged(storage, Buffer.from('x'))
@@ -121,7 +121,7 @@ t.test('a folder at the path of a file is refused and stays', LINKS, async (t) =
   t.equal(await readFile(join(container, 'folder', 'kept'), 'utf8'), 'kept')
 })
 
-t.test('a planted pipe neither answers nor holds the thread', LINKS, async (t) => {
+t.test('a planted named pipe is unknown to reads, and does not block the thread', LINKS, async (t) => {
   const { storage, container } = await planted(t)
   execFileSync('mkfifo', [join(container, 'pipe')])
   t.match(await storage.containers.open(CONTAINER, 'pipe'), { failure: { name: 'container_file_unknown' } })
@@ -131,7 +131,7 @@ t.test('a planted pipe neither answers nor holds the thread', LINKS, async (t) =
   )
 })
 
-t.test('names that are not UTF-8 and paths too long for an id are left out of listings', LINKS, async (t) => {
+t.test('listings omit names that are not UTF-8 and paths that are too long for an id', LINKS, async (t) => {
   const { storage, container } = await planted(t)
   await writeFile(Buffer.concat([Buffer.from(`${container}/`), Buffer.from([0x61, 0xff, 0xfe])]), 'x')
   let deep = container
@@ -176,7 +176,7 @@ t.test('links swapped in while files are opened, listed and written never lead o
   )
 })
 
-t.test('no descriptor is left open by reads that fail', LINKS, async (t) => {
+t.test('reads that fail leave no descriptor open', LINKS, async (t) => {
   const { storage, container, outside } = await planted(t)
   await symlink(outside, join(container, 'dir-link'))
   const before = await openStoredFiles()
@@ -186,7 +186,7 @@ t.test('no descriptor is left open by reads that fail', LINKS, async (t) => {
   t.same(await leftOpen(before), [])
 })
 
-t.test('where folders cannot be walked safely, shared prefixes are refused', async (t) => {
+t.test('on systems where folders cannot be walked safely, container operations are refused', async (t) => {
   const folder = await openFolder(t)
   const containers = openDiskContainers({ folder, trash: folder }, false)
   t.match(await containers.open(CONTAINER, 'a'), { failure: { name: 'containers_unsupported' } })

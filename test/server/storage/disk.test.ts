@@ -46,23 +46,20 @@ t.test('errors of system calls become named failures', async (t) => {
     t.equal(named(code), 'storage_unavailable', code)
 })
 
-t.test(
-  'a staging file that vanished, and folders that cannot be used, are failures and not thrown',
-  async (t) => {
-    const { storage, folder } = await openDisk(t)
-    const staging = must(await storage.stage(1))
-    t.match(await storage.publish('file_a', staging), { failure: { name: 'storage_unavailable' } })
-    await put(storage, 'file_b', Buffer.from('b'))
-    const objects = join(folder, 'objects')
-    const [fan = ''] = await readdir(objects)
-    execFileSync('rm', ['-rf', join(objects, fan)])
-    await writeFile(join(objects, fan), 'a file in the way')
-    t.match(await storage.stat('file_b'), { failure: { name: 'storage_unavailable' } })
-    t.match(await storage.open('file_b'), { failure: { name: 'storage_unavailable' } })
-  },
-)
+t.test('a missing staging file and unusable folders are returned as failures, not thrown', async (t) => {
+  const { storage, folder } = await openDisk(t)
+  const staging = must(await storage.stage(1))
+  t.match(await storage.publish('file_a', staging), { failure: { name: 'storage_unavailable' } })
+  await put(storage, 'file_b', Buffer.from('b'))
+  const objects = join(folder, 'objects')
+  const [fan = ''] = await readdir(objects)
+  execFileSync('rm', ['-rf', join(objects, fan)])
+  await writeFile(join(objects, fan), 'a file in the way')
+  t.match(await storage.stat('file_b'), { failure: { name: 'storage_unavailable' } })
+  t.match(await storage.open('file_b'), { failure: { name: 'storage_unavailable' } })
+})
 
-t.test('objects and staging files are for their owner alone', async (t) => {
+t.test('only the owner can read objects and staging files', async (t) => {
   const { storage, folder } = await openDisk(t)
   await put(storage, 'file_a', Buffer.from('a'))
   const [fan = ''] = await readdir(join(folder, 'objects'))
@@ -71,7 +68,7 @@ t.test('objects and staging files are for their owner alone', async (t) => {
   t.equal((await stat(join(folder, 'objects', fan, 'file_a'))).mode & 0o777, 0o600)
 })
 
-t.test('strange things in the folders are not listed as objects', async (t) => {
+t.test('other files and folders are not listed as objects', async (t) => {
   const { storage, folder } = await openDisk(t)
   await put(storage, 'file_a', Buffer.from('a'))
   const [fan = ''] = await readdir(join(folder, 'objects'))
@@ -114,7 +111,7 @@ t.test('a file that shrank while it was read is damaged, and never padded', asyn
   await object.close()
 })
 
-t.test('a read under way ends before its descriptor is closed, and descriptors return', async (t) => {
+t.test('a running read ends before its descriptor is closed, and all descriptors are closed', async (t) => {
   const { storage } = await openDisk(t)
   await put(storage, 'file_a', Buffer.alloc(1_000_000, 7))
   const before = await openStoredFiles()
@@ -148,7 +145,7 @@ t.test('two readers at once never share a buffer', async (t) => {
 })
 
 t.test(
-  `no more than ${FSYNCS_MAX} pieces of work run at once, all run, and a failure passes its turn on`,
+  `no more than ${FSYNCS_MAX} tasks run at once, all of them run, and a failed one frees its turn`,
   async (t) => {
     const turns = new Semaphore(FSYNCS_MAX)
     let running = 0
@@ -214,7 +211,7 @@ t.test(
 )
 
 t.test(
-  'room is counted once: bytes that an upload has written are no longer reserved',
+  'free space is counted once: bytes that an upload has written are no longer reserved',
   { skip: NO_MOUNT },
   async (t) => {
     const folder = await tinyDisk(t)

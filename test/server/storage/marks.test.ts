@@ -40,7 +40,7 @@ for (const [name, open] of Object.entries(PLACES))
     t.equal(await place.read(), 'two')
   })
 
-t.test('a place that cannot be read is away, and not unmarked', async (t) => {
+t.test('a storage location that cannot be read counts as unavailable, not as unmarked', async (t) => {
   const s3 = await FakeS3.start(t)
   await t.rejects(bucketMark(s3, 'other').read(), { message: 'storage_unavailable' })
   s3.isReadOnly = true
@@ -50,7 +50,7 @@ t.test('a place that cannot be read is away, and not unmarked', async (t) => {
   await t.rejects(diskMark(folder).read(), { code: 'ENOTDIR' })
 })
 
-t.test('the mark of a bucket is below its prefix and no object of a file', async (t) => {
+t.test('the mark of a bucket is stored under its prefix, apart from the objects of files', async (t) => {
   const s3 = await FakeS3.start(t)
   await bucketMark(s3).write('one')
   t.same([...s3.objects.keys()], ['node/installation'])

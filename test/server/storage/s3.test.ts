@@ -20,7 +20,7 @@ import { pause, still, until } from '../../support/wait.ts'
 const CONTENT = randomBytes(600_000)
 
 t.test(
-  'a wrong secret, key id or bucket is refused by the server and named as storage, without a repetition',
+  'a wrong secret, key id or bucket is a failure of storage that the server reports, and is not retried',
   async (t) => {
     for (const wrong of [
       { secretAccessKey: new Secret('wrong') },
@@ -44,7 +44,7 @@ t.test('an upload is one request of known length that never replaces, under its 
   t.ok(present(s3.objects.get('node/objects/file_a')).body.equals(CONTENT))
 })
 
-t.test('a staging file that cannot be read fails its upload at once, and nothing else', async (t) => {
+t.test('an upload whose staging file cannot be read fails at once, and nothing else fails', async (t) => {
   const { storage, s3 } = await openS3(t, { stallMs: 60_000 })
   const staging = must(await storage.stage(1))
   // It can be opened and looked at, and each read is refused, as by a disk that breaks.
@@ -76,7 +76,7 @@ const CALLS: readonly (readonly [S3Call, (storage: Storage) => Promise<{ readonl
 for (const [call, run] of CALLS) {
   for (const fault of ['error', 'reset', 'slow', 'lost'] as const satisfies readonly S3Fault[]) {
     t.test(
-      `${call}: a server that answers ${fault} twice is tried again, one that always does is storage_unavailable`,
+      `${call}: a server that answers ${fault} twice is retried, and one that always does is storage_unavailable`,
       async (t) => {
         const { storage, s3 } = await openS3(t, fault === 'slow' ? { stallMs: SHORT_STALL_MS } : {})
         s3.put('node/objects/file_a', CONTENT)
@@ -105,7 +105,7 @@ t.test('a put with a lost answer is recognized as ours, and another object of th
   t.equal(present(s3.objects.get('node/objects/file_b')).body.toString(), 'other')
 })
 
-t.test('a failed publish leaves the staging file to its owner', async (t) => {
+t.test('a failed publish keeps the staging file for its owner', async (t) => {
   const { storage, s3 } = await openS3(t)
   s3.failNext('put', 'error', 'error', 'error', 'error')
   const staging = await staged(storage, CONTENT)
@@ -115,7 +115,7 @@ t.test('a failed publish leaves the staging file to its owner', async (t) => {
   await t.rejects(access(staging.path))
 })
 
-t.test('a body that breaks off or stalls continues where it ended', async (t) => {
+t.test('the read of a body that breaks off or stalls continues where it stopped', async (t) => {
   const { storage, s3 } = await openS3(t, { stallMs: 10 * SHORT_STALL_MS })
   await put(storage, 'file_a', CONTENT)
   const object = must(await storage.open('file_a'))
@@ -124,7 +124,7 @@ t.test('a body that breaks off or stalls continues where it ended', async (t) =>
   t.ok(s3.calls.filter((call) => call.startsWith('get')).length >= 4)
 })
 
-t.test('an object that was replaced is not spliced onto its predecessor', async (t) => {
+t.test('a read does not continue with an object that replaced the original', async (t) => {
   const { storage, s3 } = await openS3(t)
   await putInContainer(storage, 'a', CONTENT)
   const file = must(await storage.containers.open(CONTAINER, 'a'))
@@ -138,7 +138,7 @@ t.test('an object that was replaced is not spliced onto its predecessor', async 
   })
 })
 
-t.test('a server that ignores ranges is refused before a byte of it is given out', async (t) => {
+t.test('a server that ignores ranges is refused before any byte is returned', async (t) => {
   const { storage, s3 } = await openS3(t)
   await put(storage, 'file_a', CONTENT)
   s3.ignoresRanges = true
@@ -146,7 +146,7 @@ t.test('a server that ignores ranges is refused before a byte of it is given out
   t.match(await object.read(10, 20).next(), { failure: { name: 'storage_unavailable' } })
 })
 
-t.test('nothing is read ahead for a reader that does not ask', async (t) => {
+t.test('nothing is read ahead for a reader that requests nothing', async (t) => {
   const { storage, s3 } = await openS3(t)
   const large = Buffer.alloc(64 << 20, 3)
   s3.put('node/objects/file_a', large)
@@ -173,7 +173,7 @@ t.test('a reader that is closed ends its request, and the next one works', async
   t.ok((await contentOf(storage, 'file_a')).equals(CONTENT))
 })
 
-t.test('reads that come to their end share one connection', async (t) => {
+t.test('reads that run to their end share one connection', async (t) => {
   const { storage, s3 } = await openS3(t)
   await put(storage, 'file_a', CONTENT)
   const before = s3.connections
@@ -184,7 +184,7 @@ t.test('reads that come to their end share one connection', async (t) => {
   t.ok(s3.connections - before <= 1, `${s3.connections - before} connections for 10 reads`)
 })
 
-t.test('a reader that is closed while its request is under way leaves no body open', async (t) => {
+t.test('a reader that is closed during its request leaves no body open', async (t) => {
   const { storage, s3 } = await openS3(t, { stallMs: 60_000 })
   await put(storage, 'file_a', CONTENT)
   const object = must(await storage.open('file_a'))
@@ -196,7 +196,7 @@ t.test('a reader that is closed while its request is under way leaves no body op
   t.match(await next, { failure: { name: 'client_gone' } })
 })
 
-t.test('the removal of a container leaves a file that replaced a listed one', async (t) => {
+t.test('the removal of a container keeps a file that replaced a listed one', async (t) => {
   const { storage, s3 } = await openS3(t)
   await putInContainer(storage, 'a', 'old')
   await putInContainer(storage, 'b', 'old')
@@ -207,7 +207,7 @@ t.test('the removal of a container leaves a file that replaced a listed one', as
   t.same([...s3.objects.keys()], [key])
 })
 
-t.test('a caller who leaves ends a call that hangs', async (t) => {
+t.test('a disconnect of the caller ends a call that hangs', async (t) => {
   const { storage, s3 } = await openS3(t, { stallMs: 60_000 })
   const leaving = new AbortController()
   s3.failNext('put', 'slow')
@@ -216,7 +216,7 @@ t.test('a caller who leaves ends a call that hangs', async (t) => {
   t.match(await published, { failure: { name: 'client_gone' } })
 })
 
-t.test('keys that no path names are left out of a container, without shortening its pages', async (t) => {
+t.test('a listing skips keys that are not valid paths, without shortening its pages', async (t) => {
   const { storage, s3 } = await openS3(t)
   const prefix = `node/containers/${CONTAINER.workspaceId}/${CONTAINER.containerId}/`
   for (const name of ['', 'a/', 'b//c', '../x', 'y/../z', './w']) s3.put(prefix + name, Buffer.from('x'))
@@ -230,7 +230,7 @@ t.test('keys that no path names are left out of a container, without shortening 
   t.equal(page.hasMore, false)
 })
 
-t.test('many containers and many objects come page by page', async (t) => {
+t.test('many containers and objects are listed in pages', async (t) => {
   const { storage, s3 } = await openS3(t)
   s3.pageMax = 7
   const ids = Array.from({ length: 30 }, (_, nth) => `c${nth}`)
@@ -256,7 +256,7 @@ t.test('many containers and many objects come page by page', async (t) => {
   t.same(objects, [...ids].sort())
 })
 
-t.test('no room on the machine that stages is storage_full, though the bucket has some', async (t) => {
+t.test('a full staging disk is storage_full, even if the bucket has space', async (t) => {
   const { storage } = await openS3(t)
   t.equal(storage.failureOf(Object.assign(new Error(), { code: 'ENOSPC' })).name, 'storage_full')
   t.match(await storage.stage(2 ** 50), { failure: { name: 'storage_full' } })

@@ -24,7 +24,7 @@ for (const [driver, open] of [
   ['disk', openDisk],
   ['S3', (t: Tap) => openS3(t)],
 ] as const satisfies readonly (readonly [string, Open])[]) {
-  t.test(`${driver}: a published object reads back, and its staging file is gone`, async (t) => {
+  t.test(`${driver}: a published object can be read, and its staging file is deleted`, async (t) => {
     const { storage } = await open(t)
     for (const size of [0, 1, STORAGE_PIECE_BYTES, STORAGE_PIECE_BYTES + 1, 1_000_000]) {
       const content = randomBytes(size)
@@ -106,7 +106,7 @@ for (const [driver, open] of [
     t.same([...found].sort(), [...ids].sort())
   })
 
-  t.test(`${driver}: names that are not object ids are bugs`, async (t) => {
+  t.test(`${driver}: names that are not object ids are treated as bugs`, async (t) => {
     const { storage } = await open(t)
     for (const id of ['', '..', 'a/b', '../../etc/passwd', 'a.b', 'x'.repeat(129)])
       await t.rejects(async () => storage.stat(id), id)
@@ -121,7 +121,7 @@ for (const [driver, open] of [
     await staging.discard()
   })
 
-  t.test(`${driver}: a call that has ended publishes and opens nothing, and gives its cause`, async (t) => {
+  t.test(`${driver}: a call that has ended publishes and opens nothing, and reports its cause`, async (t) => {
     const { storage } = await open(t)
     const gone = AbortSignal.abort(new CallEnded('deadline'))
     t.match(await storage.publish('file_a', await staged(storage, Buffer.from('a')), gone), {
@@ -136,7 +136,7 @@ for (const [driver, open] of [
     await object.close()
   })
 
-  t.test(`${driver}: abandoned staging files are swept, those under way are not`, async (t) => {
+  t.test(`${driver}: abandoned staging files are swept, and those of running uploads are not`, async (t) => {
     const { storage, folder } = await open(t)
     const active = await staged(storage, Buffer.from('active'))
     await writeFile(`${folder}/staging/left-by-a-crash`, 'left')
@@ -161,7 +161,7 @@ for (const [driver, open] of [
     )
   })
 
-  t.test(`${driver}: container files are listed in the order of their bytes, page by page`, async (t) => {
+  t.test(`${driver}: container files are listed in byte order, in pages`, async (t) => {
     const { storage } = await open(t)
     const paths = [
       'a',
@@ -230,7 +230,7 @@ for (const [driver, open] of [
   )
 
   t.test(
-    `${driver}: a path that leaves the container is unknown to reads and invalid for writes`,
+    `${driver}: a path that leads out of the container is unknown to reads and invalid for writes`,
     async (t) => {
       const { storage } = await open(t)
       await putInContainer(storage, 'a', 'a')
@@ -256,7 +256,7 @@ for (const [driver, open] of [
     },
   )
 
-  t.test(`${driver}: containers are found, dated and removed whole`, async (t) => {
+  t.test(`${driver}: containers can be listed, dated and removed completely`, async (t) => {
     const {
       storage: { containers },
       storage,

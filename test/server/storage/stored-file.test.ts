@@ -73,7 +73,7 @@ async function hurry(reader: ByteReader): Promise<number> {
   }
 }
 
-t.test('a reader that keeps up gets larger pieces, and every byte of its range', async (t) => {
+t.test('a fast reader gets larger pieces, and every byte of its range', async (t) => {
   const { file, buffers } = await stand(t)
   const object = await file()
   for (const [from, to] of [
@@ -90,7 +90,7 @@ t.test('a reader that keeps up gets larger pieces, and every byte of its range',
   t.equal(buffers.lent.size, 0)
 })
 
-t.test('a reader that does not keep up holds one small piece, however far it comes', async (t) => {
+t.test('a slow reader holds one small piece, however far it has read', async (t) => {
   const { file, buffers, clock } = await stand(t)
   const object = await file()
   const reader = object.read(0, CONTENT.length)
@@ -106,7 +106,7 @@ t.test('a reader that does not keep up holds one small piece, however far it com
   await object.close()
 })
 
-t.test('a slow reader uses up the pieces read ahead, and gets small pieces again', async (t) => {
+t.test('a reader that becomes slow uses up the pieces read ahead, and gets small pieces again', async (t) => {
   const { file, buffers, clock } = await stand(t)
   const object = await file()
   const reader = object.read(0, CONTENT.length)
@@ -120,7 +120,7 @@ t.test('a slow reader uses up the pieces read ahead, and gets small pieces again
   t.equal(buffers.lent.size, 0)
 })
 
-t.test('readers that keep up share READ_AHEAD_BYTES_MAX, and the others go on in small pieces', async (t) => {
+t.test('fast readers share READ_AHEAD_BYTES_MAX, and the others continue with small pieces', async (t) => {
   const { file, buffers } = await stand(t)
   const object = await file()
   const fits = READ_AHEAD_BYTES_MAX / LARGE_PIECE_BYTES / 2
@@ -134,7 +134,7 @@ t.test('readers that keep up share READ_AHEAD_BYTES_MAX, and the others go on in
   t.equal(buffers.lent.size, 0)
 })
 
-t.test('a closed reader gives back its buffers, and its file closes after the read under way', async (t) => {
+t.test('a closed reader returns its buffers, and its file closes after the running read', async (t) => {
   const { file, buffers } = await stand(t)
   const before = await openStoredFiles()
   const object = await file()
@@ -148,7 +148,7 @@ t.test('a closed reader gives back its buffers, and its file closes after the re
   t.same(await leftOpen(before), [])
 })
 
-t.test('a reader that is closed while it waits for a piece read ahead gets client_gone', async (t) => {
+t.test('a reader that is closed while it waits for a piece read ahead fails with client_gone', async (t) => {
   const { file, buffers } = await stand(t)
   const object = await file()
   const reader = object.read(0, CONTENT.length)
@@ -184,7 +184,7 @@ t.test('a failed read ahead is reported when its piece is requested, after the p
   t.equal(buffers.lent.size, 0)
 })
 
-t.test('reads that give less than was wanted leave nothing out, ahead or not', async (t) => {
+t.test('reads that return fewer bytes than requested skip nothing, whether read ahead or not', async (t) => {
   const buffers = new Counted()
   let reads = 0
   const read: PieceSource['read'] = (buffer, { at, wanted }) => {
@@ -196,6 +196,6 @@ t.test('reads that give less than was wanted leave nothing out, ahead or not', a
   t.equal(buffers.lent.size, 0)
 })
 
-t.test('two hundred slow readers and those that keep up hold less than 120 MB together', async (t) => {
+t.test('two hundred slow readers and the fast readers hold less than 120 MB together', async (t) => {
   t.ok(200 * STORAGE_PIECE_BYTES + READ_AHEAD_BYTES_MAX < 120e6)
 })

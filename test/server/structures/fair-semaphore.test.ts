@@ -35,7 +35,7 @@ function held(turns: FairSemaphore, workspaceId: string, weight: number) {
 const settled = () => new Promise((resolve) => setImmediate(resolve))
 
 t.test(
-  'works weigh no more at once than there are places, and of one workspace all come to their turn in their order',
+  'the total weight of running work is limited, and each workspace runs its work in order',
   async (t) => {
     const turns = new FairSemaphore(OPTIONS)
     const works = [60, 60, 40, 100].map((weight) => held(turns, 'w', weight))
@@ -55,7 +55,7 @@ t.test(
   },
 )
 
-t.test('workspaces come by turns: one that waits with many keeps no other one waiting', async (t) => {
+t.test('workspaces take turns: a workspace with much waiting work does not hold up others', async (t) => {
   const turns = new FairSemaphore({ ...OPTIONS, places: 1 })
   const order: string[] = []
   const work = (workspaceId: string) =>
@@ -69,7 +69,7 @@ t.test('workspaces come by turns: one that waits with many keeps no other one wa
   t.same(order, ['flood', 'flood', 'a', 'b', 'flood', 'flood', 'flood'])
 })
 
-t.test('a work that waited too long gets no turn, and later ones that fit are not held up', async (t) => {
+t.test('work that waited too long gets no turn, and does not hold up later work that fits', async (t) => {
   const turns = new FairSemaphore({ ...OPTIONS, waitMs: 20 })
   const first = held(turns, 'w', 99)
   t.same(await held(turns, 'w', 2).done, BUSY)
@@ -80,7 +80,7 @@ t.test('a work that waited too long gets no turn, and later ones that fit are no
   must(await first.done)
 })
 
-t.test('a work aborted while it waits leaves its room to others at once', async (t) => {
+t.test('work aborted while it waits makes room for other work at once', async (t) => {
   const turns = new FairSemaphore({ places: 1, waitingOfOneMax: 1 })
   const first = held(turns, 'w', 1)
   const left = new AbortController()
@@ -97,7 +97,7 @@ t.test('a work aborted while it waits leaves its room to others at once', async 
   must(await next)
 })
 
-t.test('one workspace fills a part of the queue alone, and the queue has an end', async (t) => {
+t.test('one workspace can fill only a part of the queue, and a full queue answers busy', async (t) => {
   const turns = new FairSemaphore(OPTIONS)
   const works = [held(turns, 'a', 100)]
   for (let nth = 0; nth < OPTIONS.waitingOfOneMax; nth++) works.push(held(turns, 'a', 1))
@@ -111,14 +111,14 @@ t.test('one workspace fills a part of the queue alone, and the queue has an end'
   must(await after.done)
 })
 
-t.test('a work that fails or throws leaves its place', async (t) => {
+t.test('work that fails or throws releases its place', async (t) => {
   const turns = new FairSemaphore(OPTIONS)
   await t.rejects(turns.within({ tenant: 'w', weight: 100 }, () => Promise.reject(new Error('broken'))))
   must(await turns.within({ tenant: 'w', weight: 100 }, () => Promise.resolve(ok(1))))
 })
 
 t.test(
-  'many callers that copy at once read no more secrets at a time than one may, and all get their copies',
+  'many concurrent copies read at most the allowed number of secrets at a time, and all succeed',
   async (t) => {
     const { rows, keys, jobs, workspace, addIntern } = await openVaultStand(t)
     let [reading, most] = [0, 0]

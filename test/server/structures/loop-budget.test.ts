@@ -44,7 +44,7 @@ function rig() {
   }
 }
 
-t.test('a stream has spent its turn by bytes or by time, and not the next one', async (t) => {
+t.test('a stream uses up its turn by bytes or by time, and gets a new one in the next turn', async (t) => {
   const { loop, turn } = rig()
   const stream = loop.stream('o')
   stream.used(STREAM_TURN_MS_MAX / 2, STREAM_TURN_BYTES_MAX - 1)
@@ -58,7 +58,7 @@ t.test('a stream has spent its turn by bytes or by time, and not the next one', 
   t.ok(stream.isSpent)
 })
 
-t.test('the streams of an organization share its turn, and those that wait go first', async (t) => {
+t.test('the streams of an organization share its turn, and waiting streams run first', async (t) => {
   const { loop, turn } = rig()
   const went: number[] = []
   const streams = Array.from({ length: 6 }, () => loop.stream('o'))
@@ -96,7 +96,7 @@ t.test('a turn lets in no more streams than could use it, though they used nothi
   t.equal(went, 1_000, `in ${turns} turns`)
 })
 
-t.test('an organization alone, or one below its part, is never held', async (t) => {
+t.test('an organization that is alone or below its share is never held', async (t) => {
   const { loop, turn } = rig()
   for (let nth = 0; nth < 100; nth++) {
     loop.book('alone', 2 * LOOP_SLOW_MS)
@@ -123,7 +123,7 @@ async function busy() {
   return made
 }
 
-t.test('new calls of an organization above its part wait CALL_HELD_MS_MAX at most', async (t) => {
+t.test('new calls of an organization above its share wait at most CALL_HELD_MS_MAX', async (t) => {
   const { loop, turn } = await busy()
   t.equal(loop.enter('small'), null)
   const held = loop.enter('large')
@@ -147,7 +147,7 @@ t.test('new calls of an organization above its part wait CALL_HELD_MS_MAX at mos
   t.not(loop.enter('large'), null, 'the organization is above its part still')
 })
 
-t.test('a held call starts before that once no turn was slow for a while', async (t) => {
+t.test('a held call starts before CALL_HELD_MS_MAX once no turn was slow for a while', async (t) => {
   const { loop, pass } = await busy()
   await pass(CALL_HELD_MS_MAX / 2)
   let isLetIn = false
@@ -172,7 +172,7 @@ t.test('however many organizations are active, each has ORGANIZATION_PERCENT_MIN
   t.notOk(await enters(ORGANIZATION_PERCENT_MIN + 2))
 })
 
-t.test('nothing is held once turns are short, or the others have gone', async (t) => {
+t.test('no call is held once turns are short again or the other organizations are idle', async (t) => {
   const short = await busy()
   await short.pass(CALL_HELD_MS_MAX)
   t.equal(short.loop.enter('large'), null)
@@ -184,7 +184,7 @@ t.test('nothing is held once turns are short, or the others have gone', async (t
   t.equal(alone.loop.enter('large'), null)
 })
 
-t.test('streams of an organization above its part leave out every other turn', async (t) => {
+t.test('streams of an organization above its share run only every other turn', async (t) => {
   const { loop, turn } = await busy()
   const stream = loop.stream('large')
   let turns = 0
@@ -218,7 +218,7 @@ async function quick(share: number, others: number) {
 
 const AMONG_MS = ORGANIZATION_TURN_AMONG_US / 1_000
 
-t.test('while several organizations are active, each uses less of a turn', async (t) => {
+t.test('while several organizations are active, each may use less of a turn', async (t) => {
   const { loop, turn } = await quick(0.1, 0.1)
   const stream = loop.stream('large')
   stream.used(AMONG_MS / 2, 1)
@@ -237,7 +237,7 @@ t.test('while several organizations are active, each uses less of a turn', async
   t.notOk(stream.isSpent, 'alone it uses more')
 })
 
-t.test('an organization above its part does not rest while the others use little', async (t) => {
+t.test('an organization above its share does not pause while the others use little', async (t) => {
   const { loop, turn } = await quick(0.9, REST_OTHERS_MS_LEAST / LOOP_OTHERS_MS / 2)
   const stream = loop.stream('large')
   stream.used(AMONG_MS, 1)
@@ -248,7 +248,7 @@ t.test('an organization above its part does not rest while the others use little
   t.equal(loop.held.turns, 0)
 })
 
-t.test('an organization above its part rests after each turn, and others do not', async (t) => {
+t.test('an organization above its share pauses after each turn, and others do not', async (t) => {
   const { loop, turn, pass } = await quick(0.9, 0.05)
   const went: string[] = []
   const wait = (name: string): void => {

@@ -3,7 +3,7 @@ import { ECHO_TURN_BATCHES_MAX, LoopTurns } from '../../../src/server/upstream/i
 
 const turn = (): Promise<void> => new Promise(setImmediate)
 
-t.test('no more pieces of work run in a turn of the loop than there are places', async (t) => {
+t.test('at most as many pieces of work run in a turn of the loop as there are places', async (t) => {
   const turns = new LoopTurns(ECHO_TURN_BATCHES_MAX)
   let ran = 0
   const works = Array.from({ length: 3 * ECHO_TURN_BATCHES_MAX + 1 }, () =>

@@ -16,7 +16,7 @@ function open() {
 
 t.afterEach(() => mock.timers.reset())
 
-t.test('a timer that is put off fires once, at its last end', async (t) => {
+t.test('a postponed timer fires once, at its last deadline', async (t) => {
   const { timer, fired, tick } = open()
   timer.start(100)
   for (let nth = 0; nth < 10; nth++) {
@@ -34,7 +34,7 @@ t.test('a timer that is put off fires once, at its last end', async (t) => {
   t.equal(fired(), 2, 'a timer that has fired can start again')
 })
 
-t.test('an end before the present one counts too', async (t) => {
+t.test('a timer can be moved to an earlier deadline', async (t) => {
   const { timer, fired, tick } = open()
   timer.start(1_000)
   timer.start(10)
@@ -60,7 +60,7 @@ t.test('a stopped timer does not fire, and runs again after a start', async (t) 
   t.equal(fired(), 1)
 })
 
-t.test('a time that Node cannot wait for at once is waited for', async (t) => {
+t.test('waits for a time longer than the maximum of a Node timer', async (t) => {
   const { timer, fired, tick } = open()
   timer.start(2 ** 31 + 1_000)
   tick(2 ** 31)

@@ -153,7 +153,7 @@ t.test('FairSemaphore: work waits for at most one turn of each other tenant, and
   )
 })
 
-t.test('FairSemaphore: a tenant that has all places of one does not hold up the others', async (t) => {
+t.test('FairSemaphore: a tenant that uses all of its places does not hold up the others', async (t) => {
   const crowd = new Crowd({ places: 3, placesOfOne: 2 })
   for (let nth = 0; nth < 5; nth++) await crowd.do({ tenant: 'a', weight: 1 })
   await crowd.do({ tenant: 'b', weight: 1 })
@@ -200,42 +200,39 @@ t.test('FairQueue: nothing is lost, and an item waits for one item of each other
   )
 })
 
-t.test(
-  'Semaphore: work runs in its order, never more at once than fits, whatever becomes of it',
-  async () => {
-    const works = fc.array(fc.boolean(), { maxLength: 30 })
-    await fc.assert(
-      fc.asyncProperty(works, fc.integer({ min: 1, max: 4 }), async (given, countMax) => {
-        const semaphore = new Semaphore(countMax)
-        const begun: number[] = []
-        let [running, most] = [0, 0]
-        const ends = given.map(() => gate())
-        const all = given.map((isFailing, nth) =>
-          semaphore.run(async () => {
-            begun.push(nth)
-            most = Math.max(most, ++running)
-            await ends[nth]?.opened
-            running--
-            if (isFailing) throw new Error('broken')
-            return nth
-          }),
-        )
-        const outcomes = Promise.allSettled(all)
-        // The youngest that runs ends first.
-        while (running > 0) {
-          ends[begun.at(-1) ?? 0]?.open()
-          for (const nth of begun) ends[nth]?.open()
-          await settled()
-        }
-        const asGiven = (await outcomes).every(({ status }, nth) => (status === 'rejected') === given[nth])
-        return (
-          asGiven && most <= countMax && begun.every((nth, at) => nth === at) && begun.length === given.length
-        )
-      }),
-      RUNS,
-    )
-  },
-)
+t.test('Semaphore: work runs in its order within the limit, even if some of it fails', async () => {
+  const works = fc.array(fc.boolean(), { maxLength: 30 })
+  await fc.assert(
+    fc.asyncProperty(works, fc.integer({ min: 1, max: 4 }), async (given, countMax) => {
+      const semaphore = new Semaphore(countMax)
+      const begun: number[] = []
+      let [running, most] = [0, 0]
+      const ends = given.map(() => gate())
+      const all = given.map((isFailing, nth) =>
+        semaphore.run(async () => {
+          begun.push(nth)
+          most = Math.max(most, ++running)
+          await ends[nth]?.opened
+          running--
+          if (isFailing) throw new Error('broken')
+          return nth
+        }),
+      )
+      const outcomes = Promise.allSettled(all)
+      // The youngest that runs ends first.
+      while (running > 0) {
+        ends[begun.at(-1) ?? 0]?.open()
+        for (const nth of begun) ends[nth]?.open()
+        await settled()
+      }
+      const asGiven = (await outcomes).every(({ status }, nth) => (status === 'rejected') === given[nth])
+      return (
+        asGiven && most <= countMax && begun.every((nth, at) => nth === at) && begun.length === given.length
+      )
+    }),
+    RUNS,
+  )
+})
 
 t.test('SwapList: holds the same values as a set', async () => {
   const steps = fc.array(fc.record({ isAdded: fc.boolean(), nth: fc.nat({ max: 9 }) }), { maxLength: 60 })

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { SwapList } from '../../../src/server/structures/swap-list.ts'
 
-t.test('a look at each meets every member once, whichever of them it takes out', async (t) => {
+t.test('an iteration visits every member once, even when members are removed during it', async (t) => {
   for (const taken of [[], [0], [4], [1, 2], [0, 1, 2, 3, 4]]) {
     const list = new SwapList<{ place: number; nth: number }>()
     for (let nth = 0; nth < 5; nth++) list.add({ place: -1, nth })

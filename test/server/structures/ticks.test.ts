@@ -38,7 +38,7 @@ function open(startMs: number) {
   }
 }
 
-t.test('functions of several periods share their wake-ups, whenever they began', async (t) => {
+t.test('functions with different periods share their wake-ups, whenever they started', async (t) => {
   const { ticks, pass, wakes } = open(123)
   const calls = { second: 0, late: 0, two: 0 }
   ticks.every(1_000, () => calls.second++)
@@ -53,7 +53,7 @@ t.test('functions of several periods share their wake-ups, whenever they began',
   t.equal(wakes(), 10)
 })
 
-t.test('neither a step without a function nor a stopped one wakes the process', async (t) => {
+t.test('a tick without a function or with a stopped one does not wake the process', async (t) => {
   const { ticks, pass, wakes, isArmed } = open(0)
   const slow = ticks.every(4 * STEP_MS, () => undefined)
   pass(40 * STEP_MS + 1)
@@ -62,7 +62,7 @@ t.test('neither a step without a function nor a stopped one wakes the process', 
   t.equal(isArmed(), false)
 })
 
-t.test('a process that stood still calls each function once, and then in step again', async (t) => {
+t.test('after a pause of the process, each function runs once and then on its schedule again', async (t) => {
   const { ticks, pass, stall } = open(0)
   const at: number[] = []
   let count = 0

@@ -22,7 +22,7 @@ const OPTIONS: BannerOptions = {
 }
 
 t.test(
-  'the banner has the actual numbers, and SLUICE_WORKERS where it asks for fewer threads than fronts',
+  'the banner shows the actual numbers, and SLUICE_WORKERS when it is below the number of fronts',
   async (t) => {
     t.match(banner(OPTIONS), /\n {2}Workers {5}4 fronts, 4 worker threads\n/)
     t.match(

@@ -65,7 +65,7 @@ t.test('SIGTERM while a call is in flight', async (t) => {
   })
 })
 
-t.test('nodes one after the other in the same data directory', async (t) => {
+t.test('successive nodes in the same data directory', async (t) => {
   // As root it has its cluster elsewhere: who runs Postgres may not enter such a home.
   const home = temporaryFolder(t, 'home')
   const dataDir = join(home, 'data')
@@ -92,14 +92,14 @@ t.test('nodes one after the other in the same data directory', async (t) => {
   })
 
   t.test(
-    'the next start has the same keys, and the one after it kills its leftovers but no foreign process',
+    'the next start has the same keys, and the start after it kills only its own leftover processes',
     async (t) => {
       const keys = firstKeys(dataDir)
       const node = await startNode(t, settings)
       t.same(firstKeys(dataDir), keys)
       t.notMatch(node.output(), keys['inference_key'])
       t.ok(await node.answers())
-      await t.test('verbs find its store by its data directory', (t) => findsStore(t, node))
+      await t.test('CLI commands find its store through its data directory', (t) => findsStore(t, node))
       const [front = 0] = node.pidsOf('front')
       // A stopped front does not see that its channel closed: the one thing that outlives a supervisor.
       process.kill(front, 'SIGSTOP')

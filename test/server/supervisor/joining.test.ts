@@ -106,7 +106,7 @@ t.test('while another node lives, a node with places of its own is refused by th
 })
 
 t.test(
-  'a node that lives longer than its join keeps the others out, and one that left does not',
+  'a node that still lives after its join counts as another node, and one that left does not',
   async (t) => {
     const { store } = await shared(t)
     await leaveInstallation(store.sql, 'one')
@@ -142,7 +142,7 @@ t.test('a node alone takes other places and logs them, the Redis of another inst
 })
 
 t.test(
-  'a node alone is refused where the files of another installation are, until their mark is removed',
+  'a single node is refused the files of another installation, until their mark is removed',
   async (t) => {
     const store = await openTestStore(t)
     const other = newId()
@@ -181,7 +181,7 @@ t.test('nodes that do not share rates or files are logged with the settings to s
   t.same(warned, ['rates_not_shared', 'files_not_shared'])
 })
 
-t.test('a bucket that cannot be marked proves nothing about the bucket of the next node', async (t) => {
+t.test('a bucket that could not be marked does not decide which bucket the next node may use', async (t) => {
   const store = await openTestStore(t)
   const [redis, away, bucket] = [new Place(), Object.assign(new Place(), { isAway: true }), new Place()]
   const log = keptLog()

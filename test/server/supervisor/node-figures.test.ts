@@ -42,7 +42,7 @@ async function textOf(t: Tap, read: () => Promise<StoreFigures>, pem: string | n
   return aggregate([], factsOf(gauges, 0))
 }
 
-t.test('the metrics cover the surroundings of the node, each in the unit of its name', async (t) => {
+t.test('metrics cover the environment of the node, each in the unit of its name', async (t) => {
   const text = await textOf(t, () => Promise.resolve(FIGURES))
   for (const line of [
     'sluice_postgres_connections 7',
@@ -58,7 +58,7 @@ t.test('the metrics cover the surroundings of the node, each in the unit of its 
   t.notMatch(text, /sluice_tls_certificate/)
 })
 
-t.test('the end of the certificate is there where fronts serve TLS', { skip: NO_OPENSSL }, async (t) => {
+t.test('the certificate expiry is a metric when fronts serve TLS', { skip: NO_OPENSSL }, async (t) => {
   const text = await textOf(t, () => Promise.resolve(FIGURES), readFileSync(selfSigned(t).certFile, 'utf8'))
   const [, end] = /^sluice_tls_certificate_end_timestamp_seconds (\S+)$/m.exec(text) ?? []
   t.ok(Number(end) > Date.now() / 1_000)

@@ -48,7 +48,7 @@ t.test('a breaker is open while it is open in any front, and closes with the fro
   t.same(events().slice(3), ['breaker_closed acme one', 'breaker_closed acme two'])
 })
 
-t.test('the start, reloads and stores that come and go are events', async (t) => {
+t.test('the start, reloads, and lost and restored stores are events', async (t) => {
   const { history, events } = stand()
   for (const state of ['none', 'running', 'done'] as const) history.reloaded({ state, reason: null })
   history.reloaded({ state: 'refused', reason: 'SLUICE_PORT: no port' })
@@ -63,7 +63,7 @@ t.test('the start, reloads and stores that come and go are events', async (t) =>
   ])
 })
 
-t.test('a damaged file, one of another version and none at all begin a new history', async (t) => {
+t.test('a history file that is damaged, missing or of another version starts a new history', async (t) => {
   const { history } = stand()
   history.take('a', { counts: came('operation', { a: { calls: 3 } }) })
   const left = history.leave()
@@ -83,7 +83,7 @@ t.test('a damaged file, one of another version and none at all begin a new histo
 })
 
 t.test(
-  'the next start goes on: with the figures, the events, and the run that hours are written under',
+  'the next start continues the figures, the events, and the run that hours are stored under',
   async (t) => {
     const first = stand(null, '1.0.0')
     const counts = came('operation', { a: { calls: 3 } })

@@ -12,7 +12,7 @@ t.test('a node behind a pooler in transaction mode', async (t) => {
   const pooler = await openPooler(t, url, { mode: 'transaction' })
   const pooled = { ...settings, DATABASE_URL: pooler.url }
 
-  await t.test('is refused with the commands that its role lacks', async (t) => {
+  await t.test('is refused, with the SQL commands for its role', async (t) => {
     const { code, stderr } = await runToEnd(pooled)
     t.equal(code, 1)
     t.match(
@@ -22,7 +22,7 @@ t.test('a node behind a pooler in transaction mode', async (t) => {
     t.notMatch(stderr, /^ {4}at /m)
   })
 
-  await t.test('starts and serves where the time-outs stand in Postgres', async (t) => {
+  await t.test('starts and serves when the timeouts are set in Postgres', async (t) => {
     const store = openStore({ url, poolMax: 1, applicationName: 'test' })
     t.teardown(() => store.close())
     const name = new URL(url).pathname.slice(1)

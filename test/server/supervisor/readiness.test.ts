@@ -60,7 +60,7 @@ const node = await startNode(t, {
 })
 
 t.test(
-  'verbs publish their changes without the address of Redis in their environment',
+  'CLI commands publish their changes without the Redis address in their environment',
   { skip: redis === null && 'redis-server is not on the PATH' },
   async (t) => {
     const state = openState({ url: redis?.url ?? '', log: SILENT })
@@ -80,7 +80,7 @@ t.test(
 
 for (const how of ['cut', 'freeze'] as const) {
   t.test(
-    `a Postgres that is gone (${how}) makes the node degraded, serving known keys, until it is back`,
+    `a lost Postgres (${how}) makes the node degraded but serving known keys, until Postgres returns`,
     async (t) => {
       await untilStatus(node, 'ready')
       t.ok(await node.answers())
@@ -98,7 +98,7 @@ for (const how of ['cut', 'freeze'] as const) {
   )
 }
 
-t.test('beyond the grace a node without Postgres wants no traffic', async (t) => {
+t.test('after the grace period a node without Postgres reports that it is not ready', async (t) => {
   await relay.cut()
   t.match(await untilReasons(node, 'postgres_down', 'key_grace_over'), {
     http: 503,
@@ -109,7 +109,7 @@ t.test('beyond the grace a node without Postgres wants no traffic', async (t) =>
 })
 
 t.test(
-  'a Redis that is gone makes the node degraded until it is back',
+  'a lost Redis makes the node degraded until Redis returns',
   { skip: redis === null && 'redis-server is not on the PATH' },
   async (t) => {
     await redis?.kill()

@@ -93,7 +93,7 @@ t.test(
 )
 
 t.test(
-  'TLS is not turned on or off by a reload: one port would speak both',
+  'a reload cannot turn TLS on or off, because one port would then serve both',
   { skip: NO_OPENSSL },
   async (t) => {
     const files = selfSigned(t)

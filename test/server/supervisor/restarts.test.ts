@@ -49,7 +49,7 @@ async function counted(): Promise<number> {
   return values.reduce<number>((sum, value) => sum + (value ?? 0), 0)
 }
 
-t.test('a front that is replaced, and one that is killed, leave no hole in the sums', async (t) => {
+t.test('replacing and killing a front loses no calls from the sums', async (t) => {
   await call()
   t.equal((await runVerb(settings, ['reload'])).code, 0)
   await call()
@@ -68,7 +68,7 @@ t.test('the history has starts and reloads as events', async (t) => {
   )
 })
 
-t.test('a node that ends has written its hours for all nodes', async (t) => {
+t.test('a node writes its hours before it ends, for all nodes', async (t) => {
   t.equal(await node.stop(), 0)
   const { sql } = opened(t)
   const written = async (): Promise<number> => {
@@ -101,7 +101,7 @@ t.test('its next start, on a Postgres that was restored from before its last dra
     t.equal((await next.get('/api/v1/models/count')).status, 200, 'other calls are served')
   })
 
-  await t.test('goes on once that is accepted', async (t) => {
+  await t.test('accepts paid calls once the restore is accepted', async (t) => {
     const { code, stdout } = await runVerb(settings, ['accept-restore'])
     t.match(
       { code, stdout },

@@ -66,7 +66,7 @@ t.test(
   },
 )
 
-t.test('a Postgres that cannot be asked for its limits refuses with its reason', async (t) => {
+t.test('a Postgres whose limits cannot be read is refused with its reason', async (t) => {
   const given = { connections: () => Promise.reject(new Error('too many connections for role "sluice"')) }
   await t.rejects(checkConnections(given, { config: withFronts(1) }, 'external'), {
     message: /DATABASE_URL: too many connections for role "sluice"/,

@@ -71,7 +71,7 @@ t.test('the first line of stdout is the ready line, with exactly its members', a
 })
 
 t.test(
-  'a start on an empty data directory leaves keys that work, in a file of its owner alone',
+  'a start in an empty data directory creates working keys, in a file that only its owner can read',
   async (t) => {
     const file = join(node.dataDir, 'first-keys.json')
     t.equal(statSync(file).mode & 0o777, 0o600)
@@ -91,7 +91,7 @@ t.test('without a terminal the output names the file of the first keys and holds
   t.notOk(node.output().includes(inference) || node.output().includes(management))
 })
 
-t.test('a key of Sluice for a provider is logged by its variable, and counts as not set', async (t) => {
+t.test('a Sluice key set as a provider key is logged with its variable, and counts as not set', async (t) => {
   await until(() => node.lines().some(({ event }) => event === 'provider_keys_misplaced'))
   t.match(
     node.lines().find(({ event }) => event === 'provider_keys_misplaced'),
@@ -109,7 +109,7 @@ t.test('a key of Sluice for a provider is logged by its variable, and counts as 
   )
 })
 
-t.test("keys without a burst have the operator's, and a policy names it", async (t) => {
+t.test("keys without a burst use the operator's, and the rate limit policy header states it", async (t) => {
   const policyOf = async (...options: readonly string[]): Promise<string | null> => {
     const create = ['keys', 'create', '--name', 'paced', '--kind', 'inference', '--json', ...options]
     const { stdout, stderr } = await runVerb(settings, create)
@@ -164,7 +164,7 @@ t.test('a second node on the same data directory is refused, and the first goes 
   t.equal((await node.get('/api/v1/models/count')).status, 200)
 })
 
-t.test('a port that is taken refuses the start and names the setting', async (t) => {
+t.test('a port in use makes the start fail and names the setting', async (t) => {
   const settings = await nodeSettings(t)
   for (const setting of ['SLUICE_PORT', 'SLUICE_ADMIN_PORT']) {
     const server = createServer().listen(Number(settings[setting]), '127.0.0.1')
@@ -202,7 +202,7 @@ t.test('a start that loses its first connection, and whose rows in the store are
       t.match(front, { connections: connectionsNeeded({ fronts: 1, runners: 1 }) })
   })
 
-  t.test('knows the day of its money before it serves, which each call needs', async (t) => {
+  t.test('has the accounting day before it serves, which each call needs', async (t) => {
     // A store that does not return it at the first try counts as away.
     t.ok(journal !== undefined || node.output().includes('money.away'))
   })

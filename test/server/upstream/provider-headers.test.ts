@@ -15,7 +15,7 @@ const AZURE_KEY = 'azure-key-0123456789'
 const HEADERS = { 'Api-Key': { env: 'AZURE_KEY' }, 'x-portkey-provider': 'openai' }
 
 t.test(
-  'a provider gets the headers of the catalogue, those of variables among them, and callers never read such a value',
+  'a provider gets the headers of the catalogue, also those from variables, whose values callers never read',
   async (t) => {
     const firstProvider = { api_key_env: undefined, headers: HEADERS }
     const front = await openEmbeddings(t, { firstProvider, settings: { AZURE_KEY } })
@@ -33,7 +33,7 @@ t.test(
   },
 )
 
-t.test('a provider with a header from a missing variable is not set up', async (t) => {
+t.test('a provider with a header from a missing variable counts as not configured', async (t) => {
   const front = await openEmbeddings(t, { firstProvider: { headers: HEADERS } })
   t.match(await front.post({ model: 'acme/free', input: 'x' }), {
     status: 404,
@@ -41,7 +41,7 @@ t.test('a provider with a header from a missing variable is not set up', async (
   })
 })
 
-t.test("under a workspace's own key nothing of the operator's goes along", async (t) => {
+t.test("under a workspace's own key, no credential of the operator is sent", async (t) => {
   const headers = [
     { name: 'api-key', value: 'k', env: null },
     { name: 'x-a', value: '', env: 'A' },
@@ -114,7 +114,7 @@ async function openCircle(t: {
 }
 
 t.test(
-  'a provider that leads back to this node is called HOPS_MAX + 1 times, and then the call fails',
+  'a provider that loops back to this node is called HOPS_MAX + 1 times, and then the call fails',
   async (t) => {
     const { front, hops } = await openCircle(t)
     const { status, body } = await front.post({ model: 'acme/one', input: 'x' })

@@ -7,7 +7,7 @@ const read = (body: unknown): ReturnType<typeof readReason> =>
     host: 'tei-7',
   })
 
-t.test('the reason is found in the forms of all providers', async (t) => {
+t.test('finds the reason in the error formats of all providers', async (t) => {
   t.match(read({ error: { message: 'too long', code: 'context_length_exceeded' } }), {
     text: 'too long',
     code: 'context_length_exceeded',
@@ -128,12 +128,12 @@ t.test('a code that contains our key or a host is left out', async (t) => {
     t.equal(read({ error: { message: 'm', code } }).code, null)
 })
 
-t.test('a key that the cut runs through does not show its first half', async (t) => {
+t.test('a key at the truncation point does not show its first half', async (t) => {
   const message = `https://${'x'.repeat(970)} ${'z'.repeat(23)} tail`
   t.equal(read({ error: { message } }).text, '[link]')
 })
 
-t.test('no pattern rescans its input: 60 KB of any filling takes few steps', async (t) => {
+t.test('no pattern scans its input again: 60 KB of any filler take few steps', async (t) => {
   const fillings = ['a-', 'a.', 'a:', 'a', '"', '://', '\u0000', ' ', '1.', '*', 'bearer', '@', '\'"`']
   for (const filling of fillings) {
     const text = read({ error: { message: filling.repeat(60_000 / filling.length) } }).text ?? ''

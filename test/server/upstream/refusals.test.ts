@@ -77,7 +77,7 @@ t.test('output maximums and rate limits do not count as a context that is too lo
   for (const text of OTHERWISE) t.equal(modelRefusal([], text), null, text)
 })
 
-t.test('a code of the provider decides before its words', async (t) => {
+t.test('the error code of the provider takes precedence over its text', async (t) => {
   t.equal(modelRefusal([400, 'context_length_exceeded'], 'x'), 'context')
   t.equal(modelRefusal(['content_filter'], 'prompt is too long'), 'moderation')
 })

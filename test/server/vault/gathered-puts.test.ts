@@ -38,7 +38,7 @@ function held(
 }
 
 t.test(
-  'puts of one vault that come while one is stored are stored together, with results of their own',
+  'puts to one vault that arrive during a write are stored together, each with its own result',
   async (t) => {
     const { go, stores, puts } = held()
     const all = ['a', 'b', 'c'].map((name) => puts.put(SCOPE, put(name)))
@@ -83,7 +83,7 @@ t.test('puts of other vaults do not wait', async (t) => {
   t.equal((await first).ok, true)
 })
 
-t.test('a vault that has no room for all of them stores those that it has room for', async (t) => {
+t.test('a vault without room for all of them stores as many as fit', async (t) => {
   const { go, stores, puts } = held((together) => {
     return together.some(({ name }) => name === 'new')
       ? fail('vault_full', { fields: { limit: 1 } })
@@ -98,7 +98,7 @@ t.test('a vault that has no room for all of them stores those that it has room f
   t.same(stores, ['a', 'b new c', 'b', 'new', 'c'])
 })
 
-t.test('a put that expects another vault than there is fails alone', async (t) => {
+t.test('a put whose precondition does not match the vault fails alone', async (t) => {
   for (const failure of ['secret_exists', 'secret_unknown'] as const) {
     const { go, puts } = held((together) =>
       together.some(({ name }) => name === 'odd') ? fail(failure) : ok(together.map(reported)),

@@ -17,7 +17,7 @@ const USER = 65_534
 const skip = process.getuid?.() === 0 ? false : 'only root gives files away'
 
 t.test(
-  "files that root writes for the user of a node are that user's, and no planted file is",
+  "files that root writes for a node's user belong to that user, and planted files do not",
   { skip },
   (t) => {
     const folder = temporaryFolder(t, 'owner')

@@ -26,7 +26,7 @@ function counted(rows: DataKeys): DataKeys & { count: number } {
   return counting
 }
 
-t.test('a workspace gets one key of its own, and always the same', async (t) => {
+t.test('a workspace always gets the same key, and no other workspace has it', async (t) => {
   const { store, workspaceId, otherWorkspaceId } = await openFileStand(t)
   const ring = openKeyRing({ rootKeys: rootKeys(), rows: openDataKeys(store) })
   const files = must(await ring.current(workspaceId, 'files'))
@@ -63,7 +63,7 @@ t.test('the store is asked once for all callers, and a caller may clear its copy
   t.equal(rows.count, 1)
 })
 
-t.test('keys that leave the cache are loaded again', async (t) => {
+t.test('keys evicted from the cache are loaded again', async (t) => {
   const { store, workspaceId, otherWorkspaceId } = await openFileStand(t)
   const ring = openKeyRing({ rootKeys: rootKeys(), rows: openDataKeys(store), cachedMax: 1 })
   const first = must(await ring.current(workspaceId, 'files'))

@@ -35,7 +35,7 @@ t.test('a value comes back as it was stored, whatever its characters', async (t)
   }
 })
 
-t.test('a secret is released on equality of the host alone: no near miss gets it', async (t) => {
+t.test('a secret is released only to exactly its host, and to no similar name', async (t) => {
   const stand = await openVaultStand(t)
   const { release, events } = releasing(stand)
   await put(stand, stand.workspace, 'a', 'v')
@@ -80,7 +80,7 @@ t.test('an unknown name, another host, a legacy row and one that does not open a
   )
 })
 
-t.test('a text that is not a name is refused and kept in no log', async (t) => {
+t.test('a text that is not a valid name is refused and not logged', async (t) => {
   const stand = await openVaultStand(t)
   const { release, events } = releasing(stand)
   t.notOk((await release(stand.workspace, 'sk-A secret by mistake', HOST)).ok)
@@ -88,7 +88,7 @@ t.test('a text that is not a name is refused and kept in no log', async (t) => {
 })
 
 t.test(
-  'an intern gets its own secret before that of its attached vault before that of the workspace',
+  'an intern gets its own secret first, then one of its attached vault, then one of the workspace',
   async (t) => {
     const stand = await openVaultStand(t)
     const { release } = releasing(stand)
@@ -113,7 +113,7 @@ t.test(
   },
 )
 
-t.test('the effective secret decides alone: a hidden one does not make up for its hosts', async (t) => {
+t.test('only the effective secret counts: a hidden secret does not add hosts to it', async (t) => {
   const stand = await openVaultStand(t)
   const { release } = releasing(stand)
   await put(stand, stand.workspace, 'a', 'v', [HOST])
@@ -144,7 +144,7 @@ t.test('a deleted secret, and the hosts of a replaced one, are refused at once',
   t.notOk((await release(stand.workspace, 'a', 'other.example')).ok)
 })
 
-t.test('a release that the audit log cannot take does not happen', async (t) => {
+t.test('a secret is not released when the audit log cannot record it', async (t) => {
   const stand = await openVaultStand(t)
   await put(stand, stand.workspace, 'a', 'v')
   const { rows, keys, jobs, workspace: scope } = stand
@@ -181,7 +181,7 @@ t.test('a release and a refusal are in the audit log, without the value', async 
   t.notMatch(texts.map(({ text }) => text).join(), 'value of mine')
 })
 
-t.test('a row without its root key is refused, and the log reports it', async (t) => {
+t.test('a row whose root key is missing is refused, and that is logged', async (t) => {
   const stand = await openVaultStand(t)
   await put(stand, stand.workspace, 'a', 'v')
   const { rows, jobs, workspace: scope } = stand

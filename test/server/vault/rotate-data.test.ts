@@ -113,7 +113,7 @@ t.test('two rotations of sealing keys at once leave every secret readable and no
   t.equal(await leftBehind(stand), 0)
 })
 
-t.test('a write that races a batch wins: the batch does not put the old value back', async (t) => {
+t.test('a write during a batch is kept: the batch does not restore the old value', async (t) => {
   const stand = await filledStand(t)
   const { store, rootKeys, workspace } = stand
   const rows = openDataRotation(store)

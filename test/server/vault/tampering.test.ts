@@ -18,7 +18,7 @@ async function stored(
 }
 
 t.test(
-  'a secret of which any byte of name, hosts, version or sealed value was edited is never released, and each try is audited',
+  'a secret with any changed byte in name, hosts, version or sealed value is not released, and each try is audited',
   async (t) => {
     const stand = await openVaultStand(t)
     const { release, events } = releasing(stand)

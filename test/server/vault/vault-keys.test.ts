@@ -46,7 +46,7 @@ t.test('a caller may clear its key', async (t) => {
 })
 
 t.test(
-  'a key that was moved, edited or wrapped by a root key that is not here does not open, known or not',
+  'a key that was moved, changed or wrapped by a missing root key does not decrypt, cached or not',
   async (t) => {
     const stand = await openVaultStand(t)
     const { sealingKey, vaultId } = await vaultAfterKeys(stand)
@@ -67,7 +67,7 @@ t.test(
   },
 )
 
-t.test('at most a bounded number of keys is kept, and those that go are cleared', async (t) => {
+t.test('a limited number of keys is cached, and evicted keys are cleared', async (t) => {
   const stand = await openVaultStand(t)
   const keys = new VaultKeys({ rootKeys: stand.rootKeys, rows: stand.rows, cachedMax: 1 })
   const vault = await vaultAfterKeys(stand)

@@ -46,7 +46,7 @@ async function heldStand(t: Parameters<typeof openVaultStand>[0]) {
   }
 }
 
-t.test('a write that was sealed with a key that was replaced meanwhile is sealed again', async (t) => {
+t.test('a write is sealed again when its key was replaced before it was stored', async (t) => {
   const stand = await heldStand(t)
   must(await put(stand, stand.workspace, 'a'))
   const writing = stand.held.put(stand.workspace, input('a', 'new'), BY)
@@ -59,7 +59,7 @@ t.test('a write that was sealed with a key that was replaced meanwhile is sealed
   t.same([...rows], [{ is_current: true }])
 })
 
-t.test('a write that never meets the key it was sealed with is busy in the end', async (t) => {
+t.test('a write whose key is replaced in every try fails with busy', async (t) => {
   const stand = await openVaultStand(t)
   let tries = 0
   const rows: SecretRows = { ...stand.rows, write: () => Promise.resolve(ok((tries++, null))) }
@@ -137,7 +137,7 @@ t.test('each of many writers of one name succeeds, and one row keeps the first c
   t.ok(all.some((one) => must(one).fingerprint === secrets[0]?.fingerprint))
 })
 
-t.test('a version never comes twice, also after a delete', async (t) => {
+t.test('a version number is never used twice, even after a delete', async (t) => {
   const stand = await openVaultStand(t)
   const seen: string[] = []
   for (let nth = 0; nth < 4; nth++) {

@@ -56,7 +56,7 @@ t.test('nothing of a secret can be read in the database', async (t) => {
   t.notOk(present(row).sealed.includes(text.slice(6, 16)))
 })
 
-t.test('a new secret signs first, the one before it until its overlap is over', async (t) => {
+t.test('the new secret signs first, and the previous one also signs until its overlap ends', async (t) => {
   const { workspaceId, secrets } = await stand(t)
   const [old] = await texts(secrets, workspaceId)
   const both = must(await secrets.rotate(workspaceId, WEBHOOK_OVERLAP_MS_MAX, CLI))
@@ -120,7 +120,7 @@ t.test('secrets outlive a rotation of the root key', async (t) => {
 })
 
 t.test(
-  'a row that was moved to another workspace does not open, nor does one without its root key',
+  'a row that was moved to another workspace, or whose root key is missing, cannot be decrypted',
   async (t) => {
     const { store, workspaceId, otherWorkspaceId, secrets } = await stand(t)
     await texts(secrets, workspaceId)
@@ -131,7 +131,7 @@ t.test(
 )
 
 t.test(
-  'a sealed secret opens as the row and for the workspace that it was made for, though the key be the same',
+  'a sealed secret opens only in its own row and workspace, even when the key is the same',
   async (t) => {
     const key = randomBytes(32)
     const dataKey = async () => ok({ id: 'k', key: Buffer.from(key) })

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { latencies, latenessOf, latencyOf, noteMs } from './load-latency.ts'
 
-t.test('each percentile is its own, in milliseconds, and none is above the maximum seen', async (t) => {
+t.test('each percentile has its own value in milliseconds, and none exceeds the maximum seen', async (t) => {
   const histogram = latencies()
   for (let us = 1; us <= 10_000; us++) noteMs(histogram, us / 1_000)
   const { p50, p90, p99, p99_9, max, mean } = latencyOf(histogram)

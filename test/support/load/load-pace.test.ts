@@ -53,7 +53,7 @@ t.test('a due request that found no connection counts as failed, with its full d
   t.ok(found.latency.p50 >= 200)
 })
 
-t.test('a backlog that is answered after the end is not throughput', async (t) => {
+t.test('answers to a backlog after the end of the run do not raise the throughput', async (t) => {
   const port = await stallingServer(t)
   const found = await runLoad(plan(port, { pace: { kind: 'open', ratePerS: 300 }, durationMs: 400 }))
   t.ok(found.measuredMs > 500, String(found.measuredMs))
@@ -96,7 +96,7 @@ t.test('requests due in the warm-up count for nothing but CPU, whenever they are
   t.ok(generatorCores > 0 && generatorCores < 1.5, String(generatorCores))
 })
 
-t.test('a generator that is itself late says so', async (t) => {
+t.test('a generator that is late itself reports that', async (t) => {
   const server = await rawServer(t, [OK])
   const load = await startLoad(plan(server.port, { pace: { kind: 'open', ratePerS: 200 } }))
   await until(() => server.heads.length !== 0)
@@ -111,7 +111,7 @@ t.test('a generator that is itself late says so', async (t) => {
   t.ok(latency.max >= 400, 'and it stays in the latency')
 })
 
-t.test('a payload is of another size each time, the same sizes for the same seed, and whole', async (t) => {
+t.test('payload sizes vary, are the same for the same seed, and every payload is sent whole', async (t) => {
   const bodies: string[] = []
   const server = createServer((req, res) => {
     let text = ''
@@ -137,7 +137,7 @@ t.test('a payload is of another size each time, the same sizes for the same seed
 })
 
 t.test(
-  'an answer before the payload is out is an answer, and its connection is not used again',
+  'counts an answer that arrives before the payload is sent, and does not reuse its connection',
   async (t) => {
     const server = await rawServer(t, ['HTTP/1.1 413 Too Large\r\ncontent-length: 0\r\n\r\n', ''])
     const payload = { leastBytes: 50_000_000, mostBytes: 50_000_001, seed: 1, after: '' }

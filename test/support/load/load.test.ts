@@ -19,7 +19,7 @@ t.test('requests in turn are sent equally often, by whichever connection is free
   t.ok(requests.every(({ path }) => times(path) >= 2))
 })
 
-t.test('a load ends with its count, and every answer is in the sums and the rows', async (t) => {
+t.test('a load ends at its request count, and every answer is in the sums and the rows', async (t) => {
   const server = await rawServer(t, [OK, 'HTTP/1.1 429 Too Many\r\ncontent-length: 0\r\n\r\n', OK])
   const result = await runLoad(plan(server.port, { requestsMax: 5, keepRows: { except: [429] } }))
   t.same(result.statuses, { 200: 4, 429: 1 })
@@ -34,7 +34,7 @@ t.test('a load ends with its count, and every answer is in the sums and the rows
 })
 
 t.test(
-  'a request at a fixed rate counts from when it was due, not from when the one before was',
+  'at a fixed rate, latency is measured from the due time, not from the end of the previous request',
   async (t) => {
     const server = await rawServer(t, [OK])
     const { latency } = await runLoad(
@@ -51,7 +51,7 @@ t.test('a chunked answer ends with its last chunk', async (t) => {
   t.same((await runLoad(plan(server.port, { requestsMax: 3 }))).statuses, { 200: 3 })
 })
 
-t.test('a chunk without a size is a failed request, and no end of the generator', async (t) => {
+t.test('a chunk without a valid size is a failed request, and does not end the generator', async (t) => {
   for (const size of ['', 'xyz', '-9', '0x2', '123456789']) {
     const server = await rawServer(t, [
       `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n${size}\r\nhi\r\n0\r\n\r\n`,
@@ -75,7 +75,7 @@ t.test('a reset connection is a failed request and a cut socket, and the next on
   )
 })
 
-t.test('a connection that is asked to close counts as answered', async (t) => {
+t.test('a request answered with `connection: close` counts as answered', async (t) => {
   const server = await rawServer(t, ['HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 0\r\n\r\n'])
   const result = await runLoad(plan(server.port, { requestsMax: 2 }))
   t.same(result.statuses, { 200: 2 })
@@ -95,28 +95,25 @@ t.test('a stopped load answers with its results so far', async (t) => {
   t.ok((result.statuses[200] ?? 0) >= 9)
 })
 
-t.test(
-  'fresh connections carry one request each, and one that ends before it could ask counts as failed',
-  async (t) => {
-    const closing = OK.replace('200 OK', '200 OK\r\nconnection: close')
-    const server = await rawServer(t, [OK, closing, 'reset', OK])
-    const result = await runLoad(plan(server.port, { freshEveryMs: 1, requestsMax: 4 }))
-    t.same(result.statuses, { 0: 1, 200: 3 })
-    t.same(
-      result.sockets.map(({ answers, isCut }) => [answers, isCut]),
-      [
-        [1, false],
-        [1, false],
-        [0, true],
-        [1, false],
-      ],
-    )
-    const load = await startLoad(plan(await freePort(), { freshEveryMs: 1, requestsMax: 3 }))
-    t.same((await load.result).statuses, { 0: 3 })
-  },
-)
+t.test('a fresh connection carries one request, and one that is reset counts as failed', async (t) => {
+  const closing = OK.replace('200 OK', '200 OK\r\nconnection: close')
+  const server = await rawServer(t, [OK, closing, 'reset', OK])
+  const result = await runLoad(plan(server.port, { freshEveryMs: 1, requestsMax: 4 }))
+  t.same(result.statuses, { 0: 1, 200: 3 })
+  t.same(
+    result.sockets.map(({ answers, isCut }) => [answers, isCut]),
+    [
+      [1, false],
+      [1, false],
+      [0, true],
+      [1, false],
+    ],
+  )
+  const load = await startLoad(plan(await freePort(), { freshEveryMs: 1, requestsMax: 3 }))
+  t.same((await load.result).statuses, { 0: 3 })
+})
 
-t.test('no more is sent in a second than the highest rate lets, by all connections together', async (t) => {
+t.test('all connections together send at most the maximum rate per second', async (t) => {
   const server = await rawServer(t, [OK])
   const begunAt = performance.now()
   const result = await runLoad(plan(server.port, { connections: 4, ratePerSMax: 20, requestsMax: 31 }))
@@ -146,7 +143,7 @@ t.test(
 )
 
 t.test(
-  'under a highest rate a server that takes no connection is not stormed, and each attempt has failed',
+  'with a maximum rate, a server that refuses connections is not flooded, and each attempt counts as failed',
   async (t) => {
     const begunAt = performance.now()
     const result = await runLoad(plan(await freePort(), { ratePerSMax: 100, requestsMax: 4, connections: 2 }))

@@ -10,7 +10,7 @@ const BURNT_S = 0.3
 const BURN = `while (process.cpuUsage().user < ${BURNT_S * 1e6});`
 const env = plainEnvironment()
 
-t.test('the use of a child counts when it has ended', { skip }, async (t) => {
+t.test('the CPU time of a child counts once it has ended', { skip }, async (t) => {
   const before = treeCpuS(process.pid)
   spawnSync(process.execPath, ['-e', BURN], { env })
   const used = treeCpuS(process.pid) - before

@@ -35,7 +35,7 @@ function still<T>(pids: readonly number[], look: () => T): T {
 
 const sum = (values: readonly number[]): number => values.reduce((all, one) => all + one, 0)
 
-t.test('processes of one kind are added up', { skip }, async (t) => {
+t.test('sums the memory of processes of one kind', { skip }, async (t) => {
   const pids = await sleepers(t, 'postgres: writer')
   const { resident, all } = still(pids, () => ({
     resident: pids.map(residentBytes),
@@ -48,7 +48,7 @@ t.test('processes of one kind are added up', { skip }, async (t) => {
   t.equal(all, sum(resident))
 })
 
-t.test('those of a store are one holding, with all that they have', { skip }, async (t) => {
+t.test('the processes of a store are one entry, with all of their memory', { skip }, async (t) => {
   const pids = await sleepers(t, 'redis-server')
   const open = pids.map((pid) => readdirSync(`/proc/${pid}/fd`).length)
   const { each, held } = still(pids, () => ({

@@ -48,7 +48,7 @@ function repository(t: Teardown): { readonly home: string; readonly clone: strin
   return { home, clone, first }
 }
 
-t.test('a shallow clone has no such commit, and the failure says how to get it', async (t) => {
+t.test('reports a commit that is missing in a shallow clone, and how to fetch it', async (t) => {
   const { home, clone, first } = repository(t)
   const shallow = join(home, 'shallow')
   run(home, 'git', 'clone', '-q', '--depth', '1', `file://${clone}`, shallow)
@@ -60,7 +60,7 @@ t.test('a shallow clone has no such commit, and the failure says how to get it',
   t.notOk(existsSync(folder))
 })
 
-t.test('the failure for a missing commit in a whole clone says how to get it', async (t) => {
+t.test('reports a commit that is missing in a full clone, and how to fetch it', async (t) => {
   const { home, clone } = repository(t)
   t.same(await makeEarlierTree({ commit: PROMISED_FROM, clone, folder: join(home, 'tree') }), {
     ok: false,
@@ -75,7 +75,7 @@ t.test('reports a folder that is not a clone', async (t) => {
 })
 
 t.test(
-  'the tree is that of the commit, without tests, with the packages of the clone, and built',
+  'the tree has the sources of the commit without tests, links to the packages of the clone, and is built',
   async (t) => {
     const { home, clone, first } = repository(t)
     const folder = join(home, 'tree')
@@ -87,7 +87,7 @@ t.test(
   },
 )
 
-t.test('the tree is compiled without a check of its types, and is set up as before otherwise', async (t) => {
+t.test('the tree is compiled without type checks, and with its other settings unchanged', async (t) => {
   const { home, clone, first } = repository(t)
   const folder = join(home, 'tree')
   await makeEarlierTree({ commit: first, clone, folder })
@@ -100,7 +100,7 @@ t.test('the tree is compiled without a check of its types, and is set up as befo
 const A = { version: '1.0.0', integrity: 'sha512-a' }
 
 t.test(
-  'packages are linked where each has its version, but for some that the clone has no more',
+  'packages are linked when the clone has the same versions, except for a few that it no longer has',
   async (t) => {
     const there = { '': {}, 'node_modules/a': A, 'node_modules/@b/c': A, 'node_modules/new': A }
     const linked = (...absent: readonly string[]) => ({ kind: 'linked', absent })
@@ -121,7 +121,7 @@ t.test('packages of other versions, within others, or too many are installed', a
   t.same(comingOf(Object.fromEntries(many), there), installed)
 })
 
-t.test('a tree that cannot be built is a failure with the words of its build', async (t) => {
+t.test('a tree that cannot be built fails with the output of its build', async (t) => {
   const { home, clone, first } = repository(t)
   writeFileSync(join(clone, 'tools/build.mjs'), "process.stderr.write('no compiler')\nprocess.exit(1)\n")
   run(clone, 'git', '-c', 'user.name=a', '-c', 'user.email=a@example.com', 'commit', '-qam', 'third')

@@ -98,7 +98,7 @@ t.test('vectors stop where a reading byte by byte stops, whatever the table and 
   t.pass(`seed ${seed}`)
 })
 
-t.test('the vectors find each byte at each place after others of its state', async (t) => {
+t.test('the vector code finds each byte at each place after other bytes of its state', async (t) => {
   const [vectors, bytes] = [present(vectorReading()), byteReading()]
   const table = new Uint8Array(2 * 256).fill(1, 256)
   for (let stop = 0; stop < 256; stop++) {
@@ -117,7 +117,7 @@ t.test('the vectors find each byte at each place after others of its state', asy
   t.pass()
 })
 
-t.test('vectors find the pairs and the words that a search byte by byte finds', async (t) => {
+t.test('the vector code finds the same pairs and words as a search byte by byte', async (t) => {
   const seed = upTo(Math.random, 2 ** 32)
   const random = randomFrom(seed)
   const readings = [present(vectorReading()), byteReading()].map((reading) => new Automata(reading, 1))
@@ -144,7 +144,7 @@ t.test('vectors find the pairs and the words that a search byte by byte finds', 
   t.pass(`seed ${seed}`)
 })
 
-t.test('a table without room is refused', async (t) => {
+t.test('a table that does not fit in memory is refused', async (t) => {
   const automata = new Automata(byteReading(), DEEPEST)
   t.throws(() => {
     for (let nth = 0; nth < 20; nth++) automata.add(new Uint8Array(40 * 256))

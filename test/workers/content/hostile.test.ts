@@ -54,7 +54,7 @@ function counted(scan: () => void): Record<keyof Hostile['most'], number> {
 }
 
 for (const [name, { head, repeated, most }] of Object.entries(HOSTILE)) {
-  t.test(`the scan stops seldom: ${name}`, async (t) => {
+  t.test(`the scan rarely stops: ${name}`, async (t) => {
     const file = Buffer.alloc(FILE_BYTES, repeated, 'latin1')
     file.write(head, 'latin1')
     const calls = counted(() => {

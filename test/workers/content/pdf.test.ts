@@ -13,7 +13,7 @@ function placesOf(text: string, to: number): readonly number[] {
     .filter((at) => at < to)
 }
 
-t.test('marks are found where a regular expression finds them', async (t) => {
+t.test('finds marks at the same places as a regular expression', async (t) => {
   const parts = fc.constantFrom(
     ...NAMES,
     ...NAMES.map((name) => name.slice(0, -1)),

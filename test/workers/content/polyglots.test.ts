@@ -62,7 +62,7 @@ for (const [name, host] of HOSTS) {
       [],
     )
   })
-  t.test(`${name}: refuses it after a line break, zeros or fill bytes`, async (t) => {
+  t.test(`${name}: refuses content of another type after a line break, zeros or fill bytes`, async (t) => {
     const rooms = ['\r\n', Buffer.alloc(3_000), Buffer.alloc(300, 0xff)]
     const passed = INTRUDERS.filter(([, intruder]) =>
       rooms.some((room) => isAccepted(bytes(host, room, intruder))),
@@ -85,7 +85,7 @@ for (const [name, host] of HOSTS) {
 const BEHIND_NOISE = INTRUDERS.filter(([name]) => !['javascript', 'python', 'batch file'].includes(name))
 
 for (const [name, host] of HOSTS.filter(([name]) => name !== 'ogg')) {
-  t.test(`${name}: refuses it after other bytes`, async (t) => {
+  t.test(`${name}: refuses the file when other bytes precede it`, async (t) => {
     const passed = BEHIND_NOISE.filter(([, intruder]) => isAccepted(bytes(host, noise(5_000, 3), intruder)))
     t.same(
       passed.map(([intruder]) => intruder),
@@ -125,7 +125,7 @@ const INTO = INTRUDERS.filter(([name]) =>
 )
 
 for (const [name, make] of INSIDE) {
-  t.test(`${name}: refuses an archive that readers find there, a page and PHP`, async (t) => {
+  t.test(`${name}: refuses an added archive that archive readers find, an HTML page and PHP`, async (t) => {
     t.ok(isAccepted(make(bytes('words of all kinds'))), 'with words')
     t.same(
       INTO.filter(([, inner]) => isAccepted(make(inner))).map(([intruder]) => intruder),
@@ -134,7 +134,7 @@ for (const [name, make] of INSIDE) {
   })
 }
 
-t.test('flac: nothing of another kind in its audio', async (t) => {
+t.test('flac: refuses content of another type in its audio', async (t) => {
   t.same(
     BEHIND_NOISE.filter(([, intruder]) => isAccepted(bytes(flac, intruder))).map(([intruder]) => intruder),
     [],

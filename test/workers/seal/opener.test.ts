@@ -60,7 +60,7 @@ function assembled(...indices: readonly number[]): Buffer {
   return Buffer.concat([OBJECT.subarray(0, HEADER_BYTES), ...indices.map((index) => segment(OBJECT, index))])
 }
 
-t.test('opens what the sealer sealed', async (t) => {
+t.test('opens sealed objects', async (t) => {
   t.equal(released(OBJECT), null)
   for (const size of [0, 1, SEGMENT_BYTES - 1, SEGMENT_BYTES, SEGMENT_BYTES + 1]) {
     const content = randomBytes(size)
@@ -114,7 +114,7 @@ t.test('a truncation at a border is refused even when the row says the shorter s
   }
 })
 
-t.test('a length other than the row says is refused before anything is opened', async (t) => {
+t.test('a length that differs from the row is refused before any segment is opened', async (t) => {
   const longer = Buffer.concat([OBJECT, Buffer.alloc(1)])
   const variants = [OBJECT.subarray(0, -1), longer, OBJECT.subarray(0, HEADER_BYTES), Buffer.alloc(0)]
   for (const object of variants) t.equal(open(object).ok, false, `${object.length} bytes`)
@@ -184,7 +184,7 @@ t.test('a range reads no more than the segments it touches', async (t) => {
   })
 })
 
-t.test('more bytes than the range has are refused', async (t) => {
+t.test('bytes after the end of the range are refused', async (t) => {
   const range = openRange(must(open(OBJECT)), 0, 10)
   t.equal(range.push(OBJECT.subarray(range.plan.from, range.plan.to + 1)).ok, false)
 })
@@ -205,7 +205,7 @@ t.test('a segment of another index or length is refused, and an ended opener ope
   t.throws(() => opener.openSegment(0, segment(OBJECT, 0)))
 })
 
-t.test('ranges outside the file are a bug of the caller', async (t) => {
+t.test('a range outside the file throws, because it is a bug of the caller', async (t) => {
   const opener = must(open(OBJECT))
   for (const [start, end] of [
     [-1, 2],

@@ -27,7 +27,7 @@ function seal(options: PlainSeal, content: Buffer, chunkBytes: () => number): Bu
   return Buffer.concat([...pieces, ...sealer.finish()])
 }
 
-t.test('a sealed object has, byte by byte, the bytes of an independent reading of the format', async (t) => {
+t.test('a sealed object is byte-identical to an independent implementation of the format', async (t) => {
   for (const size of [
     0,
     1,
@@ -73,7 +73,7 @@ t.test('chunk borders do not change the object, and its length is that of the la
   t.pass('60 sizes around the borders of segments')
 })
 
-t.test('the bytes are given out as they come, all but the last segment', async (t) => {
+t.test('bytes are returned as they arrive, except for the last segment', async (t) => {
   const sealer = createSealer(FIXED)
   const bytesOf = (pieces: readonly Uint8Array[]): number =>
     pieces.reduce((sum, piece) => sum + piece.length, 0)
@@ -93,7 +93,7 @@ t.test('a segment is given out at once when more is sure to come, and that must 
   t.throws(() => sealer.finish(), /fewer bytes arrived/)
 })
 
-t.test('a sealer that has ended takes nothing more', async (t) => {
+t.test('a finished sealer accepts no more bytes', async (t) => {
   const finished = createSealer(FIXED)
   finished.finish()
   t.throws(() => finished.push(Buffer.from('a')))
@@ -110,7 +110,7 @@ t.test('the data key is read and left as it was', async (t) => {
   t.ok(dataKey.equals(Buffer.alloc(32, 5)))
 })
 
-t.test('keys, salts and ids of another form are refused', async (t) => {
+t.test('keys, salts and ids in an invalid format are refused', async (t) => {
   t.throws(() => createSealer({ ...FIXED, dataKey: Buffer.alloc(31) }))
   t.throws(() => createSealer({ ...FIXED, salt: Buffer.alloc(16) }))
   t.throws(() => createSealer({ ...FIXED, objectId: '' }))
@@ -118,7 +118,7 @@ t.test('keys, salts and ids of another form are refused', async (t) => {
   t.throws(() => createSealer({ ...FIXED, dataKeyId: 'not a uuid' }))
 })
 
-t.test('a header reads back as it was written, and only in its one form', async (t) => {
+t.test('a header reads back as it was written, and is refused when a fixed byte differs', async (t) => {
   const header = {
     dataKeyId: FIXED.dataKeyId,
     salt: new Uint8Array(randomBytes(32)),

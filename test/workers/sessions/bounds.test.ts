@@ -32,7 +32,7 @@ t.test('a full window reports when there is room again', async (t) => {
   t.equal(intake.waitingBytes, 0)
 })
 
-t.test('a push of several windows is taken whole', async (t) => {
+t.test('a push larger than several windows is accepted whole', async (t) => {
   const { intake } = await openSessions(t)
   const session = must(intake.open({ holder: 'w', target: null, content: 'any', bytesMax: 2 ** 40 }))
   const piece = text(3 * UPLOAD_WINDOW_BYTES_MAX + 1)
@@ -92,7 +92,7 @@ t.test(
   },
 )
 
-t.test('the bounds fit each other', async (t) => {
+t.test('the limits are consistent with each other', async (t) => {
   t.ok(SESSION_TURN_MS * 100 < THREAD_SILENT_MS_MAX, 'an answer to a ping is never late by the turns')
   t.ok(OPENED_PIECES_MAX * STORAGE_PIECE_BYTES <= 524_288, 'a slow reader holds at most 512 KiB')
   t.ok(
@@ -101,7 +101,7 @@ t.test('the bounds fit each other', async (t) => {
   )
 })
 
-t.test('large pieces of readers that keep up take at most half of the room of all downloads', async (t) => {
+t.test('large pieces for fast readers use at most half of the memory of all downloads', async (t) => {
   const room = new OpenedRoom(() => 1)
   t.equal(room.take(false), STORAGE_PIECE_BYTES)
   const large = []
@@ -112,7 +112,7 @@ t.test('large pieces of readers that keep up take at most half of the room of al
   t.equal(room.take(true), LARGE_PIECE_BYTES)
 })
 
-t.test('a piece is the share of one of all readers, and never below a segment', async (t) => {
+t.test('the size of a piece is the share of one reader, and at least one segment', async (t) => {
   let readers = OPENED_BYTES_MAX / OPENED_PIECES_MAX / (2 * SEGMENT_BYTES)
   const room = new OpenedRoom(() => readers)
   t.same([room.take(false), room.take(true)], [2 * SEGMENT_BYTES, 2 * SEGMENT_BYTES])

@@ -28,7 +28,7 @@ function watchThreads(t: Test): readonly Worker[] {
 }
 
 t.test(
-  'a session that hangs is ended with its thread: all of its sessions are busy, and the next one works',
+  'a hanging session is ended with its thread: all sessions of the thread fail with busy, and the next one works',
   async (t) => {
     const log = keptLog()
     const stand = await openSessions(t, { entry: HANGING, silentMs: THREAD_SILENT_MS_MAX / 2, log })
@@ -62,7 +62,7 @@ t.test('a session of a stuck thread ends at once, and its file goes when the thr
   t.ok(existsSync(`${path}.made`))
 })
 
-t.test('a thread that works but answers is left alone', async (t) => {
+t.test('a busy thread that still answers is not ended', async (t) => {
   await atPace(THREAD_SILENT_MS_MAX / 5, async (silentMs) => {
     const stand = await openSessions(t, { silentMs })
     // More work where more silence is borne: a disk that stands still is silence, too.

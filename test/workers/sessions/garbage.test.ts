@@ -122,7 +122,7 @@ t.test('opening a file leaves no plain bytes, and reuses the buffer of a finishe
   t.ok(grown < STORAGE_PIECE_BYTES + 4 * SEGMENT_BYTES, `${grown} bytes`)
 })
 
-t.test('a session thread has a small young generation, whatever flags give the process', async (t) => {
+t.test('a session thread has a small young generation, whatever the flags of the process', async (t) => {
   setFlagsFromString('--max-semi-space-size=8')
   const { intake } = await openSessions(t, {
     entry: new URL('../../support/files/heap-thread.js', import.meta.url),

@@ -26,7 +26,7 @@ t.test(
   },
 )
 
-t.test('threads end when no session has come for a while, and the next session gets new ones', async (t) => {
+t.test('threads end after some time without sessions, and the next session starts new ones', async (t) => {
   const stand = await openSessions(t, { threadCount: 2, idleMs: 1 })
   const content = text(100_000)
   for (const id of ['file_a', 'file_b']) {
@@ -40,7 +40,7 @@ t.test('threads end when no session has come for a while, and the next session g
 })
 
 t.test(
-  'session threads leave the core to the loop where both want it',
+  'session threads yield the core to the event loop when both need it',
   { skip: process.platform !== 'linux' && 'reads /proc' },
   async (t) => {
     const before = new Set(readdirSync('/proc/self/task'))

@@ -28,7 +28,7 @@ t.test('a text is recognized, counted, hashed and sealed, and opens to the same 
   t.ok((await reopened(stand, 'file_a', must(verdict))).equals(content))
 })
 
-t.test('the stored file does not depend on the cuts of the upload', async (t) => {
+t.test('the stored file does not depend on the chunk borders of the upload', async (t) => {
   const stand = await openSessions(t)
   const content = text(300_000)
   for (const [nth, sizes] of [[1_000, 1, 65_536], [300_000], [COALESCED_BYTES_MAX, 1], [7]].entries()) {
@@ -50,7 +50,7 @@ t.test('a program is refused and named, and its descriptor is closed', async (t)
   t.same(await openFiles(stand), [])
 })
 
-t.test('an empty file is refused where content is, and else taken', async (t) => {
+t.test('an empty file is refused when content is required, and accepted otherwise', async (t) => {
   const stand = await openSessions(t)
   t.match(await pushAll(openSealed(stand, 'file_c'), []), { failure: { name: 'file_empty' } })
   const target = { path: join(stand.folder, 'plain'), seal: null }
@@ -59,7 +59,7 @@ t.test('an empty file is refused where content is, and else taken', async (t) =>
   t.equal((await stat(target.path)).size, 0)
 })
 
-t.test('a plain file is written as it is, whatever it is', async (t) => {
+t.test('an unsealed file is written unchanged, whatever its content', async (t) => {
   const stand = await openSessions(t)
   const content = randomBytes(400_000)
   const target = { path: join(stand.folder, 'plain'), seal: null }
@@ -70,7 +70,7 @@ t.test('a plain file is written as it is, whatever it is', async (t) => {
   t.ok((await readFile(target.path)).equals(content))
 })
 
-t.test('where the type is only asked for, refused content is untyped', async (t) => {
+t.test('when only the type is detected, refused content gets the generic type', async (t) => {
   const { intake } = await openSessions(t)
   const typed = must(intake.open({ holder: 'w', target: null, content: 'type', bytesMax: 2 ** 40 }))
   t.match(await pushAll(typed, [Buffer.from('{"a":1}')]), { value: { mimeType: 'application/json' } })

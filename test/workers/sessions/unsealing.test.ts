@@ -90,7 +90,7 @@ async function outcomeOf(reader: ByteReader): Promise<{ bytes: Buffer; failure: 
   }
 }
 
-t.test('every range opens to its bytes, from a descriptor and from elsewhere', async (t) => {
+t.test('every range opens to its bytes, from a file descriptor and from remote storage', async (t) => {
   const sealed = await seal(t)
   const { stand, file, bytes } = sealed
   for (const object of [remote(bytes), await local(t, sealed, bytes)]) {
@@ -118,7 +118,7 @@ async function arrived(reader: ByteReader): Promise<Uint8Array> {
   }
 }
 
-t.test('a reader that keeps up gets large pieces, without asking for those that have arrived', async (t) => {
+t.test('a fast reader gets large pieces, and does not request pieces that have arrived', async (t) => {
   const content = randomBytes(KEEPING_UP_BYTES + 8 * LARGE_PIECE_BYTES + 1)
   const sealed = await seal(t, content)
   const object = await local(t, sealed, sealed.bytes)
@@ -196,27 +196,24 @@ for (const [what, { segment, make }] of Object.entries(DAMAGES)) {
   })
 }
 
-t.test(
-  'damage at the begin is reported before there is a reader, and another key is not tried',
-  async (t) => {
-    const { stand, file, bytes } = await seal(t)
-    const object = remote(flipped(bytes, HEADER_BYTES))
-    const input = { file, object, from: 0, to: 1 }
-    t.match(await stand.unsealing.open({ ...input, dataKey: dataKey() }), {
-      ok: false,
-      failure: { name: 'content_damaged' },
-    })
-    const other = { ...dataKey(), id: '11111111-1111-4111-8111-111111111111' }
-    t.match(await stand.unsealing.open({ ...input, dataKey: other }), {
-      ok: false,
-      failure: { name: 'data_key_unavailable' },
-    })
-    t.ok(
-      other.key.every((byte) => byte === 0),
-      'and its bytes are cleared',
-    )
-  },
-)
+t.test('damage at the beginning is reported before a reader exists, and no other key is tried', async (t) => {
+  const { stand, file, bytes } = await seal(t)
+  const object = remote(flipped(bytes, HEADER_BYTES))
+  const input = { file, object, from: 0, to: 1 }
+  t.match(await stand.unsealing.open({ ...input, dataKey: dataKey() }), {
+    ok: false,
+    failure: { name: 'content_damaged' },
+  })
+  const other = { ...dataKey(), id: '11111111-1111-4111-8111-111111111111' }
+  t.match(await stand.unsealing.open({ ...input, dataKey: other }), {
+    ok: false,
+    failure: { name: 'data_key_unavailable' },
+  })
+  t.ok(
+    other.key.every((byte) => byte === 0),
+    'and its bytes are cleared',
+  )
+})
 
 t.test('a file that shrinks while it is read is damaged', async (t) => {
   const sealed = await seal(t)
@@ -233,7 +230,7 @@ t.test('a file that shrinks while it is read is damaged', async (t) => {
   t.ok(outcome.bytes.equals(CONTENT.subarray(0, 3 * SEGMENT_BYTES)))
 })
 
-t.test('a reader that does not ask gets at most two opened pieces', async (t) => {
+t.test('a reader that does not request more gets at most two opened pieces', async (t) => {
   const { stand, file, bytes } = await seal(t)
   const reported = { pulledBytes: 0 }
   const reader = must(
@@ -370,7 +367,7 @@ t.test('a thread that dies fails its readers as busy', async (t) => {
   t.equal((await outcomeOf(reader)).failure, 'busy')
 })
 
-t.test('a piece that is worked off goes back to its thread', async (t) => {
+t.test('the buffer of a processed piece is returned to its thread', async (t) => {
   const sealed = await seal(t)
   const { stand, file, bytes } = sealed
   const reader = must(

@@ -28,7 +28,7 @@ function fill(budget: UploadBudget, share: Share): ArrayBuffer[] {
   return buffers
 }
 
-t.test('the window is the share of the uploads under way, between its bounds', async (t) => {
+t.test('the window is an equal share of the running uploads, between its minimum and maximum', async (t) => {
   const budget = new UploadBudget()
   join(budget, 1)
   t.equal(budget.windowBytes, UPLOAD_WINDOW_BYTES_MAX)
@@ -38,7 +38,7 @@ t.test('the window is the share of the uploads under way, between its bounds', a
   t.equal(budget.windowBytes, UPLOAD_WINDOW_BYTES_MIN)
 })
 
-t.test('buffers are a quarter of the window in whole segments, and are used again', async (t) => {
+t.test('a buffer is a quarter of the window in whole segments, and is reused', async (t) => {
   const budget = new UploadBudget()
   const [share] = join(budget, 1)
   if (share === undefined) return
@@ -53,7 +53,7 @@ t.test('buffers are a quarter of the window in whole segments, and are used agai
 })
 
 t.test(
-  'the uploads of a front hold no more than their sum, and room goes to the longest waiting',
+  'all uploads of a front together stay within their total, and freed room is given to the longest waiting',
   async (t) => {
     const budget = new UploadBudget()
     const early = join(budget, UPLOADS_BYTES_MAX / UPLOAD_WINDOW_BYTES_MAX)
@@ -76,7 +76,7 @@ t.test(
   },
 )
 
-t.test('a push that is larger than the window has it for itself', async (t) => {
+t.test('a push that is larger than the window uses the whole window alone', async (t) => {
   const budget = new UploadBudget()
   const [share] = join(budget, 1)
   if (share === undefined) return
@@ -90,7 +90,7 @@ t.test('a push that is larger than the window has it for itself', async (t) => {
   t.ok(budget.fits(share))
 })
 
-t.test('uploads whose threads take nothing have at most a window and a push each', async (t) => {
+t.test('uploads whose threads accept nothing hold at most one window and one push each', async (t) => {
   for (const count of [1, 8, 32, 100, TRANSFERS_MAX]) {
     const budget = new UploadBudget()
     const shares = join(budget, count)
@@ -117,7 +117,7 @@ t.test('uploads whose threads take nothing have at most a window and a push each
   }
 })
 
-t.test('an upload that ends gives back its share, and spare buffers go with the uploads', async (t) => {
+t.test('an upload that ends releases its share, and spare buffers are freed with the uploads', async (t) => {
   const budget = new UploadBudget()
   const [first, second] = join(budget, 2)
   if (first === undefined || second === undefined) return

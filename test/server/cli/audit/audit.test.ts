@@ -14,7 +14,7 @@ async function stand(t: Test) {
   return installation
 }
 
-t.test('audit list shows the newest events first and how to read the next page', async (t) => {
+t.test('audit list shows the newest events first, and says how to read the next page', async (t) => {
   const { run, json } = await stand(t)
   const { code, stdout } = await run('audit list --limit 2')
   t.equal(code, 0)
@@ -25,7 +25,7 @@ t.test('audit list shows the newest events first and how to read the next page',
   t.match(await json('audit list --before 4'), { data: [{ n: 3 }, { n: 2 }, { n: 1 }], has_more: false })
 })
 
-t.test('audit list shows how many refusals an event stands for', async (t) => {
+t.test('audit list shows the number of refusals that an event represents', async (t) => {
   const { store, organizationId, run } = await stand(t)
   const counted = auditEvent(organizationId, {
     outcome: 'refused',
@@ -36,7 +36,7 @@ t.test('audit list shows how many refusals an event stands for', async (t) => {
   t.match((await run('audit list --limit 1')).stdout, /refused ×1449 +test\.change/)
 })
 
-t.test('audit list finds the events of an object', async (t) => {
+t.test('audit list finds the events of a given object', async (t) => {
   const { json } = await stand(t)
   t.match(await json('audit list --object thing/o2'), {
     data: [{ n: 2, object_id: 'o2', after: { name: 'a' } }],

@@ -69,7 +69,7 @@ async function stand(t: Test) {
   }
 }
 
-t.test('endpoints validate probes the forms that it names, in place of those of the draft', async (t) => {
+t.test('endpoints validate probes the forms in --forms instead of the forms of the draft', async (t) => {
   const { run, id, server, speaks } = await stand(t)
   const all = await run('validate', id)
   t.equal(all.code, 1)
@@ -84,7 +84,7 @@ t.test('endpoints validate probes the forms that it names, in place of those of 
   t.match(list.stdout, new RegExp(`${id} +draft +acme/own +chat +https`))
 })
 
-t.test('a validation, and its release of the secret, are events of the verb and its user', async (t) => {
+t.test('a validation, and its release of the secret, are recorded with the verb and its user', async (t) => {
   const { run, id, events } = await stand(t)
   const before = (await events()).length
   t.equal((await run('validate', id, '--forms', 'chat')).code, 0)

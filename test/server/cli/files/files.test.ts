@@ -16,7 +16,7 @@ import { openFileVerbs, ROOT_KEY } from '../../../support/files/file-verbs.ts'
 
 t.setTimeout(600_000)
 
-t.test('files list shows every file, oldest first, and the used part of the quota', async (t) => {
+t.test('files list shows every file, oldest first, and the used share of the quota', async (t) => {
   const { upload, run, json, files, workspaceId } = await openFileVerbs(t)
   t.match(await json('files', 'list'), {
     data: [],
@@ -81,7 +81,7 @@ t.test('files rm removes rows, bytes and quota; an id that fails does not stop t
   t.match(await census(), { ready: 1, objects: 1, usedBytes: 5_000 })
 })
 
-t.test('a verb with a mistyped place creates and removes nothing there', async (t) => {
+t.test('a verb with a mistyped folder creates and removes nothing there', async (t) => {
   const { upload, settings, census } = await openFileVerbs(t)
   const id = await upload(text(1_000))
   const elsewhere = join(settings['SLUICE_DATA'] ?? '', 'elsewhere')
@@ -124,7 +124,7 @@ t.test('the verbs work on a bucket, and wrong secrets end them with 1 and withou
   t.equal(s3.objects.size, 0)
 })
 
-t.test('a sweep removes nothing without a row in the folder of another installation', async (t) => {
+t.test('a sweep removes no files without a row in the folder of another installation', async (t) => {
   const { storage, objectsFolder, run } = await openFileVerbs(t)
   await put(storage, 'file_other', Buffer.from('theirs'))
   const mark = join(objectsFolder, 'installation')
@@ -142,7 +142,7 @@ t.test('a sweep removes nothing without a row in the folder of another installat
 })
 
 t.test(
-  'next to a running node the verbs use its files and its root key, and its banner names both places',
+  'next to a running node the verbs use its files and root key, and the node prints where both are',
   async (t) => {
     const settings = await nodeSettings(t)
     const node = await startNode(t, settings)

@@ -12,7 +12,7 @@ t.setTimeout(600_000)
 
 const HOUR_MS = 3_600_000
 
-t.test('sweep removes files that are old enough, and counts them by kind', async (t) => {
+t.test('sweep removes files without a row that are old enough, and counts them by kind', async (t) => {
   const { upload, object, storage, run, json, census } = await openFileVerbs(t)
   await upload(text(1_000))
   await put(storage, 'file_old', Buffer.from('old'))
@@ -39,7 +39,7 @@ t.test('sweep removes files that are old enough, and counts them by kind', async
 })
 
 t.test(
-  'sweep removes the staged and reserved bytes of dead fronts at once, and none of fronts that may be alive',
+  'sweep removes staged and reserved bytes of dead fronts at once, and none of fronts that may be alive',
   async (t) => {
     const { store, open, workspaceId, objectsFolder, json } = await openFileVerbs(t)
     const [dead, living, silent, leased] = [randomUUID(), randomUUID(), randomUUID(), randomUUID()]

@@ -11,7 +11,7 @@ import { openFileVerbs, ROOT_KEY } from '../../../support/files/file-verbs.ts'
 
 t.setTimeout(600_000)
 
-t.test('files verify reports no problem for whole files of any size', async (t) => {
+t.test('files verify reports no problem for intact files of any size', async (t) => {
   const { upload, run, json } = await openFileVerbs(t)
   for (const size of [1, 65_535, 65_536, 65_537, 1_000_000]) await upload(text(size))
   t.same(await json('files', 'verify'), { checked: 5, findings: [] })
@@ -41,7 +41,7 @@ t.test('files verify reads the clips of video jobs too, and does not report them
   t.match(await run('files', 'verify'), { code: 1, stdout: new RegExp(`^damaged +${ids[0] ?? ''}`, 'm') })
 })
 
-t.test('files verify reports missing, damaged, unreadable and orphaned files, and ends with 1', async (t) => {
+t.test('files verify reports missing, damaged, unreadable and orphaned files, and exits 1', async (t) => {
   const { upload, run, object, storage, files, workspaceId } = await openFileVerbs(t)
   const [whole, missing, flipped, short, empty, swapped, unreadable] = [
     await upload(text(100_000)),

@@ -29,7 +29,7 @@ function verbOver(t: Tap, url: string): Verb {
   }
 }
 
-t.test('warns of models that the catalogue lacks, but allows them', async (t) => {
+t.test('warns about models that the catalogue lacks, but allows them', async (t) => {
   const sluice = await installation(t)
   await sluice('organizations create --name Acme')
   const made = await sluice('keys create --name k --kind inference --allow-model sluice/* nowhere/*')
@@ -42,7 +42,7 @@ t.test('warns of models that the catalogue lacks, but allows them', async (t) =>
   t.same([free.code, free.error, free.out['allowed_models']], [0, '', null])
 })
 
-t.test('a key is made, listed without itself, and revoked', async (t) => {
+t.test('a key is created, listed without its secret, and revoked', async (t) => {
   const sluice = await installation(t)
   await sluice('organizations create --name Acme')
   const input = '--name first --kind inference --workspace default --rpm 600'
@@ -73,7 +73,7 @@ async function makeLimited(sluice: Verb): Promise<Stated> {
   )
 }
 
-t.test('a key gets limits, is changed, rotated and read', async (t) => {
+t.test('a key can be given limits, changed, rotated and read', async (t) => {
   const sluice = await installation(t)
   await sluice('organizations create --name Acme')
   const made = await makeLimited(sluice)
@@ -120,7 +120,7 @@ t.test('a key gets limits, is changed, rotated and read', async (t) => {
 })
 
 t.test(
-  'a key gets scopes, by blanks or commas; a change replaces them, a rotation keeps them, and `none` is all again',
+  '--scopes accepts blanks or commas; an update replaces scopes, a rotation keeps them, `none` removes them',
   async (t) => {
     const sluice = await installation(t)
     await sluice('organizations create --name Acme')
@@ -154,7 +154,7 @@ t.test('several organizations in one installation are kept apart', async (t) => 
   t.match(key.out, { organization_id: two['id'], workspace_id: null })
 })
 
-t.test('a workspace is made once for each slug of an organization', async (t) => {
+t.test('an organization can have only one workspace with the same slug', async (t) => {
   const sluice = await installation(t)
   await sluice('organizations create --name Acme')
   t.match(await sluice('workspaces create --name Team --slug team'), {
@@ -203,13 +203,13 @@ for (const [what, args] of [
   ['a limit that is no amount', ['keys', 'create', '--name', 'k', '--kind', 'inference', '--limit', '1e3']],
   ['a change of nothing', ['keys', 'update', 'f'.repeat(64)]],
 ] as const) {
-  t.test(`${what} is bad usage: exit code 2`, async (t) => {
+  t.test(`${what} is a usage error: exit code 2`, async (t) => {
     t.capture(process.stderr, 'write')
     t.equal(await run(args), 2)
   })
 }
 
-t.test('a burst above the limit, or without one, fails with the options that help', async (t) => {
+t.test('a burst above the limit, or without a limit, fails with the options that help', async (t) => {
   const sluice = await installation(t)
   await sluice('organizations create --name Acme')
   const input = 'keys create --name k --kind inference'
@@ -233,7 +233,7 @@ t.test('a burst above the limit, or without one, fails with the options that hel
   })
 })
 
-t.test('an unknown key, workspace or organization fails with its reason: exit code 1', async (t) => {
+t.test('an unknown key, workspace or organization fails with a reason: exit code 1', async (t) => {
   const sluice = await installation(t)
   t.match(await sluice('keys', 'revoke', 'f'.repeat(64)), { code: 1, error: /no such API key/ })
   t.match(await sluice('keys create --name k --kind inference'), {
@@ -247,12 +247,12 @@ t.test('an unknown key, workspace or organization fails with its reason: exit co
   })
 })
 
-t.test('a database that is not migrated is refused: exit code 1', async (t) => {
+t.test('refuses a database that is not migrated: exit code 1', async (t) => {
   const sluice = await installation(t, 'empty')
   t.match(await sluice('keys list'), { code: 1, error: /not migrated yet/ })
 })
 
-t.test('reports a database that cannot be reached in one sentence: exit code 1', async (t) => {
+t.test('reports an unreachable database in one sentence: exit code 1', async (t) => {
   const sluice = verbOver(t, 'postgres://nobody@127.0.0.1:1/none')
   const { code, error } = await sluice('keys list')
   t.equal(code, 1)

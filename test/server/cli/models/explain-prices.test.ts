@@ -75,20 +75,20 @@ t.test('models explain shows prices as JSON in the form of x.price', async (t) =
   ])
 })
 
-t.test('models explain counts a call without a tier as the tier of the account', async (t) => {
+t.test('models explain prices a call without a tier at the tier of the account', async (t) => {
   const { stdout } = await explain(t, 'mine/model', '--at', '2026-11-26T12:00Z')
   t.match(stdout, /^prompt +0\.5 +2\.5 +no price$/m)
   t.match(stdout, /^modifiers +0 \(service_tier: flex\)/m)
 })
 
-t.test('models explain shows fields and prices where both are asked for', async (t) => {
+t.test('models explain shows fields and prices if both are requested', async (t) => {
   const { stdout } = await explain(t, 'mine/model', '--from', 'chat', '--speed', 'fast')
   t.match(stdout, /^completion +.*\n[\s\S]*^seed +unchanged/m)
   const plain = await explain(t, 'mine/model', '--from', 'chat')
   t.notMatch(plain.stdout, /USD per million tokens/)
 })
 
-t.test('models explain refuses values that it cannot read, and models that make videos', async (t) => {
+t.test('models explain refuses values that it cannot read, and video models', async (t) => {
   for (const [option, value, text] of [
     ['--tokens', '1.5', /Expected a whole number from 0 to/],
     ['--at', '2026-11-26T03:00', /Expected a UTC time such as 2026-11-26T03:00Z/],

@@ -12,7 +12,7 @@ async function sluice(args: readonly string[], env: Readonly<Record<string, stri
   return { status: code, ...output }
 }
 
-t.test('models list prints a line for each model, and their wire form as JSON', async (t) => {
+t.test('models list prints a line for each model, and the API form of the models as JSON', async (t) => {
   const plain = await sluice(['models', 'list'])
   t.match(plain, {
     status: 0,
@@ -54,7 +54,7 @@ t.test(
   },
 )
 
-t.test('models list adds a price of each video to that of its seconds', async (t) => {
+t.test('models list adds the price per video to the price per second', async (t) => {
   const model = (id: string, skus: object) => ({
     id,
     name: id,
@@ -72,7 +72,7 @@ t.test('models list adds a price of each video to that of its seconds', async (t
   t.match(stdout, /^mine\/whole .* \$2\/video +here$/m)
 })
 
-t.test('models list does not call a model free that charges for output only', async (t) => {
+t.test('models list does not call a model free if it charges for output only', async (t) => {
   const endpoints = [
     { provider: 'here', upstream_model: 'm', pricing: { prompt: '0', completion: '0.00001' } },
   ]
@@ -99,7 +99,7 @@ t.test('models list distinguishes a model without a price from a free one', asyn
   t.match(stdout, /^mine\/free .* free +here$/m)
 })
 
-t.test('models list has the models of SLUICE_CATALOG', async (t) => {
+t.test('models list shows the models of SLUICE_CATALOG', async (t) => {
   const file = catalogueFile(t, { replace: true, models: [{ id: 'mine/new', name: 'New' }] })
   t.match(await sluice(['models', 'list'], { SLUICE_CATALOG: file }), {
     status: 0,
@@ -128,7 +128,7 @@ t.test('catalog check passes a file that extends the shipped catalogue', async (
   t.match(JSON.parse((await sluice(['catalog', 'check', file, '--json'])).stdout), { ok: true, providers: 7 })
 })
 
-t.test('catalog check exits 1 with every mistake by its path', async (t) => {
+t.test('catalog check exits 1 and lists every mistake with its path', async (t) => {
   const file = catalogueFile(t, {
     models: [{ id: 'mine/new', name: 'New', pricing: { prompt: 1 } }, { id: 'x' }],
   })
@@ -142,7 +142,7 @@ t.test('catalog check exits 1 with every mistake by its path', async (t) => {
   })
 })
 
-t.test('catalog check warns of modalities that it does not know', async (t) => {
+t.test('catalog check warns about unknown modalities', async (t) => {
   const file = catalogueFile(t, {
     models: [{ id: 'mine/new', name: 'New', architecture: { output_modalities: ['embedding'] } }],
   })
@@ -152,7 +152,7 @@ t.test('catalog check warns of modalities that it does not know', async (t) => {
   })
 })
 
-t.test('catalog check warns of priced models that write without a maximum', async (t) => {
+t.test('catalog check warns about priced text models without a maximum output', async (t) => {
   const pricing = { prompt: '0.000001', completion: '0.000002' }
   const model = (id: string, more: object = {}, own: object = {}) => ({
     ...{ id, name: id, ...own },
@@ -175,7 +175,7 @@ t.test('catalog check warns of priced models that write without a maximum', asyn
 })
 
 t.test(
-  'catalog check counts the endpoints that have no price, names the first, and passes the file',
+  'catalog check counts the endpoints without a price, names the first, and passes the file',
   async (t) => {
     const model = (id: string, more: object = {}) => ({
       id,
@@ -203,14 +203,14 @@ t.test(
   },
 )
 
-t.test('a node that its catalogue keeps from starting lists the mistakes', async (t) => {
+t.test('a node that cannot start because of its catalogue lists the mistakes', async (t) => {
   const file = catalogueFile(t, { models: [{ id: 'mine/new' }] })
   const { code: status, stderr } = await runToEnd({ SLUICE_CATALOG: file, SLUICE_DATA: t.testdir() })
   t.not(status, 0)
   t.match(stderr, `SLUICE_CATALOG: ${file} /models/0/name: is missing; expected a non-empty string`)
 })
 
-t.test('doctor names the keys of providers that are not set', async (t) => {
+t.test('doctor names the provider keys that are not set', async (t) => {
   const env = { SLUICE_DATA: t.testdir(), OPENAI_API_KEY: 'k' }
   t.match(
     (await sluice(['doctor'], env)).stdout,
@@ -218,7 +218,7 @@ t.test('doctor names the keys of providers that are not set', async (t) => {
   )
 })
 
-t.test('catalog check without a file is bad usage', async (t) => {
+t.test('catalog check without a file is a usage error', async (t) => {
   t.match(await sluice(['catalog', 'check']), { status: 2, stderr: /missing required argument/ })
 })
 
@@ -269,7 +269,7 @@ t.test('models explain shows how each endpoint of a model handles each field', a
   t.notMatch(stdout, /^models/m, 'no endpoint gets what is for Sluice')
 })
 
-t.test('models explain reports the same as JSON', async (t) => {
+t.test('models explain gives the same report as JSON', async (t) => {
   const args = ['models', 'explain', 'mine/writer', '--from', 'messages', '--json']
   const { data } = JSON.parse((await sluice(args, writers(t))).stdout) as { data: { endpoints: object[] } }
   t.match(data, { model: 'mine/writer', from: 'messages' })

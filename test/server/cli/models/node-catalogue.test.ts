@@ -27,7 +27,7 @@ async function nodeWith(t: Test, catalogFile: string | null): Promise<string> {
 }
 
 t.test(
-  'models explain and list read the catalogue of the running node, where the shell names none',
+  'models explain and list read the catalogue of the running node when the shell sets none',
   async (t) => {
     const SLUICE_DATA = await nodeWith(t, catalogueFile(t, CATALOGUE))
     for (const args of [['explain', NAME], ['list']]) {
@@ -39,7 +39,7 @@ t.test(
 )
 
 t.test(
-  'models explain notes that the running node uses another catalogue than the shell names',
+  'models explain reports that the running node uses another catalogue than the one set in the shell',
   async (t) => {
     const [SLUICE_DATA, SLUICE_CATALOG] = [await nodeWith(t, null), catalogueFile(t, CATALOGUE)]
     t.match(await runVerb({ SLUICE_DATA, SLUICE_CATALOG }, ['models', 'explain', NAME]), {
@@ -51,20 +51,17 @@ t.test(
   },
 )
 
-t.test(
-  'doctor names the catalogue of the running node, and warns where the shell names another',
-  async (t) => {
-    const [one, two] = [catalogueFile(t, CATALOGUE), catalogueFile(t, CATALOGUE)]
-    const SLUICE_DATA = await nodeWith(t, one)
-    t.match(catalogue(generationOf({ SLUICE_DATA })), [
-      { check: 'catalogue', level: 'ok', detail: `1 models from the catalogue file ${one}` },
-    ])
-    t.match(catalogue(generationOf({ SLUICE_DATA, SLUICE_CATALOG: two })), [
-      {
-        ...{ check: 'catalogue', level: 'warning' },
-        detail: `the running node uses the catalogue file ${one}, but SLUICE_CATALOG in this shell names ${two}`,
-        fix: `restart the node with SLUICE_CATALOG=${two}`,
-      },
-    ])
-  },
-)
+t.test('doctor names the catalogue of the running node, and warns when the shell sets another', async (t) => {
+  const [one, two] = [catalogueFile(t, CATALOGUE), catalogueFile(t, CATALOGUE)]
+  const SLUICE_DATA = await nodeWith(t, one)
+  t.match(catalogue(generationOf({ SLUICE_DATA })), [
+    { check: 'catalogue', level: 'ok', detail: `1 models from the catalogue file ${one}` },
+  ])
+  t.match(catalogue(generationOf({ SLUICE_DATA, SLUICE_CATALOG: two })), [
+    {
+      ...{ check: 'catalogue', level: 'warning' },
+      detail: `the running node uses the catalogue file ${one}, but SLUICE_CATALOG in this shell names ${two}`,
+      fix: `restart the node with SLUICE_CATALOG=${two}`,
+    },
+  ])
+})

@@ -7,7 +7,7 @@ import { openInstallation } from '../../../support/operator/installation.ts'
 
 t.setTimeout(600_000)
 
-t.test('budgets put, get, list and delete work as their routes do', async (t) => {
+t.test('budgets put, get, list and delete do the same as the routes of the API', async (t) => {
   const { store, workspaceId, run, json } = await openInstallation(t)
   await setAccount(store, workspaceAccount(workspaceId), { lifetime_spent_nano: '1500000000' })
   const put = await run('budgets put default lifetime 12.5 --include-byok on')
@@ -36,7 +36,7 @@ t.test('budgets put, get, list and delete work as their routes do', async (t) =>
 })
 
 t.test(
-  'an amount on the command line is plain USD of at most nine places, and a limit is above 0',
+  'an amount on the command line is plain USD with at most nine decimal places, and a limit is above 0',
   async (t) => {
     t.same(['12.5', '-0.000000001', '0', '1000000000'].map(usdAmountOf), [
       12_500_000_000n,

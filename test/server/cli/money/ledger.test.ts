@@ -24,7 +24,7 @@ async function stand(t: Test): Promise<Stand> {
 }
 
 t.test(
-  'check ends with 0 while the books balance, and with 1 and the difference when they do not',
+  'check exits with 0 while the books balance, and with 1 and the difference when they do not',
   async (t) => {
     const { store, accounts, book, run } = await stand(t)
     await book({ cost: 5 })

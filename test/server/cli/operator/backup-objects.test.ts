@@ -35,7 +35,7 @@ t.test(
   },
 )
 
-t.test('a container that is too large for one listing is in a backup all the same', async (t) => {
+t.test('a backup includes a container that is too large for one listing', async (t) => {
   const { storage } = await openDisk(t)
   await putInContainer(storage, 'file', 'content')
   const list = () => Promise.resolve(fail('container_too_large'))

@@ -80,7 +80,7 @@ async function written(folder: string): Promise<void> {
   })
 }
 
-t.test('a restore brings back keys, files, secrets, books and the audit log of a running node', async (t) => {
+t.test('a restore recovers keys, files, secrets, books and the audit log of a running node', async (t) => {
   const folder = await openFolder(t)
   const [from, to] = [await nodeSettings(t), await nodeSettings(t, { isEmbedded: true })]
   const node = await startNode(t, from)
@@ -119,7 +119,7 @@ t.test('a restore brings back keys, files, secrets, books and the audit log of a
   })
 })
 
-t.test('a restore brings rows, months and forfeits of the ledger back as they were', async (t) => {
+t.test('a restore recovers the rows, months and forfeits of the ledger unchanged', async (t) => {
   const { folder, run, books } = await stand(t)
   t.match(await run('backup', join(folder, 'b'), '--without-root-key'), {
     code: 0,
@@ -138,7 +138,7 @@ t.test('a restore brings rows, months and forfeits of the ledger back as they we
 })
 
 t.test(
-  'a backup has the video jobs and names a clip without bytes, and a restore counts the jobs that were open',
+  'a backup contains the video jobs and names a clip without bytes, and a restore counts the open jobs',
   async (t) => {
     const { folder, run, books } = await stand(t)
     const owners = { ...books, keyAccountId: books.accounts.key }
@@ -199,7 +199,7 @@ t.test('a restore refuses a bucket that holds files, and changes nothing', async
   t.notOk(existsSync(join(settings['SLUICE_DATA'] ?? '', 'root-key')))
 })
 
-t.test('a backup of which one byte is another, or that names a file elsewhere, is refused', async (t) => {
+t.test('refuses a backup with a damaged file, changed checksums, or a path outside the backup', async (t) => {
   const folder = join(await openFolder(t), 'b')
   await written(folder)
   t.same((await openBackup(folder)).paths, ['tables/a.copy', 'objects/_1/file_1'])

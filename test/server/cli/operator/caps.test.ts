@@ -55,13 +55,13 @@ t.test('organizations caps shows use and caps, changes the named caps, and reset
   t.match(await run(['workspaces', 'create', '--name', 'w', '--slug', 'w']), { code: 0 })
 })
 
-t.test('organizations caps refuses a wrong cap and an unknown organization', async (t) => {
+t.test('organizations caps refuses an invalid cap and an unknown organization', async (t) => {
   const { run } = await stand(t)
   t.equal((await run(['organizations', 'caps', 'Acme', '--interns', 'none'])).code, 2)
   t.match(await run(['organizations', 'caps', 'Umbrella']), { code: 1, stderr: /no such organization/ })
 })
 
-t.test('the settings are the caps of organizations that have none of their own', async (t) => {
+t.test('the caps in the settings apply to organizations without caps of their own', async (t) => {
   const own = {
     SLUICE_WORKSPACES_MAX: '1',
     SLUICE_API_KEYS_MAX: '1',
@@ -100,7 +100,7 @@ t.test('the settings are the caps of organizations that have none of their own',
   )
 })
 
-t.test('a setting that is no cap stops the verb, and names it', async (t) => {
+t.test('an invalid cap in the settings stops the verb with an error that names the setting', async (t) => {
   for (const what of Object.keys(CAPS_DEFAULT)) {
     const name = `SLUICE_${what.toUpperCase()}_MAX`
     for (const given of ['-1', String(CAP_MAX + 1)]) {

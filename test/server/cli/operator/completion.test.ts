@@ -37,7 +37,7 @@ function offered(lines: readonly (readonly string[])[], cwd = '.'): readonly (re
 
 const inBash = { skip: missing('bash') }
 
-t.test('every verb and every option of the program is offered at its place', inBash, async (t) => {
+t.test('offers every verb and every option of the program in its position', inBash, async (t) => {
   const groups = verbs.filter((verb) => verb.verbs.length > 0)
   const wordsOf = ({ path }: VerbNode): readonly string[] => path.split(' ').filter((word) => word !== '')
   t.same(
@@ -95,13 +95,13 @@ for (const { what, words, are } of [
     are: ['monthly'],
   },
 ]) {
-  t.test(`values ${what}`, inBash, async (t) => {
+  t.test(`completes values ${what}`, inBash, async (t) => {
     t.same(offered([words]), [are])
   })
 }
 
 t.test(
-  'names of files and folders stand where they are taken, with spaces in them too',
+  'offers file and folder names for the arguments that take them, also names with spaces',
   inBash,
   async (t) => {
     const folder = t.testdir({ 'a b.json': '', 'a dir': {} })
@@ -117,7 +117,7 @@ t.test(
   },
 )
 
-t.test('without a value, an argument or a verb to type the options are offered', inBash, async (t) => {
+t.test('offers the options when no value, argument or verb can follow', inBash, async (t) => {
   t.same(offered([['doctor', '']]), [['--json', '--strict', '-h', '--help']])
 })
 

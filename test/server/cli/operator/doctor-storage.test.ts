@@ -23,7 +23,7 @@ async function looked(settings: Settings) {
   throw new Error(`${LOOKS_MAX} looks in a row came too late, the last one with ${late}`)
 }
 
-t.test('doctor looks at storage and the root key, and makes neither', async (t) => {
+t.test('doctor checks storage and the root key, and creates neither', async (t) => {
   const folder = await openFolder(t)
   const { storage: _unused, s3 } = await openS3(t)
   const dataDir = join(folder, 'data')

@@ -42,12 +42,12 @@ const HOSTILE = [
 ]
 
 for (const shell of ['sh', 'bash', 'dash'])
-  t.test(`${shell} takes every text as it is`, (t) => {
+  t.test(`${shell} reads every text back unchanged`, (t) => {
     for (const text of HOSTILE) t.equal(valueIn(shell, text), text, JSON.stringify(text))
     t.end()
   })
 
-t.test('fish and PowerShell end no quotation within a text', (t) => {
+t.test('no text can end its quotation in fish or PowerShell', (t) => {
   for (const text of HOSTILE) {
     const fish = assignment('fish', { name: 'X', text })
     t.match(fish, /^set -gx X '(?:[^'\\]|\\['\\])*'$/, JSON.stringify(text))
@@ -59,7 +59,7 @@ t.test('fish and PowerShell end no quotation within a text', (t) => {
   t.end()
 })
 
-t.test('without --with-key no shell and no JSON gets the key', async (t) => {
+t.test('without --with-key, neither the shell output nor the JSON contains the key', async (t) => {
   const settings = await stand(t)
   for (const args of [...SHELLS.map((shell) => ['--shell', shell]), ['--json']]) {
     const { code, stdout, stderr } = await runVerb(settings, ['env', ...args])
@@ -71,7 +71,7 @@ t.test('without --with-key no shell and no JSON gets the key', async (t) => {
   t.match(given.stdout, 'export OPENAI_API_KEY="$SLUICE_KEY"')
 })
 
-t.test('warns on standard error that a node would take the variables as its keys of providers', async (t) => {
+t.test('warns on standard error that a node would use the variables as its provider keys', async (t) => {
   const settings = await stand(t)
   const warned = await runVerb(settings, ['env'])
   t.equal(
@@ -83,7 +83,7 @@ t.test('warns on standard error that a node would take the variables as its keys
     t.equal((await runVerb(settings, ['env', ...args])).stderr, '')
 })
 
-t.test('a management key is never taken for one that calls models', async (t) => {
+t.test('never uses a management key as an inference key', async (t) => {
   const settings = await stand(t, { management_key: FIRST.management_key })
   const { code, stdout, stderr } = await runVerb(settings, ['env', '--with-key'])
   t.same([code, stdout], [1, ''])
@@ -106,7 +106,7 @@ t.test('the key comes from the named file, then SLUICE_KEY, then the first keys'
   t.match(await runVerb(settings, ['env', '--key-file', file]), { code: 2, stderr: /requires --with-key/ })
 })
 
-t.test('the program itself: a shell that evaluates its lines has every client’s variables', async (t) => {
+t.test('a shell that evaluates the output of the program gets the variables of every client', async (t) => {
   const settings = await stand(t)
   const script = `eval "$('${process.execPath}' bin/sluice env --with-key)" && env`
   const { stdout, stderr } = spawnSync('sh', ['-c', script], {
@@ -130,7 +130,7 @@ t.test('the program itself: a shell that evaluates its lines has every client’
   )
 })
 
-t.test('--for chooses clients, and SLUICE_PUBLIC_URL is the address of all', async (t) => {
+t.test('--for chooses clients, and SLUICE_PUBLIC_URL is the address for all of them', async (t) => {
   const settings = { ...(await stand(t)), SLUICE_PUBLIC_URL: 'https://ai.acme.example' }
   const { stdout } = await runVerb(settings, ['env', '--for', 'anthropic', '--json'])
   t.same(JSON.parse(stdout), {

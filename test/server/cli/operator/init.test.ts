@@ -53,7 +53,7 @@ t.test('without a terminal it asks nothing, and writes the settings that a node 
   t.match(stdout.trimEnd().split('\n').at(-1), new RegExp(`^next: SLUICE_CONFIG=${file} .* serve$`))
 })
 
-t.test('a file that is there is replaced with --force alone, and its root key never', async (t) => {
+t.test('replaces an existing file only with --force, and never its root key', async (t) => {
   const folder = t.testdir({ 'sluice.json': 'mine' })
   const file = join(folder, 'sluice.json')
   // The default one is that of a node that was started in this clone, which has its root key.
@@ -76,7 +76,7 @@ t.test('a file that is there is replaced with --force alone, and its root key ne
   )
 })
 
-t.test('values that hold passwords are taken from the environment, and shown nowhere', async (t) => {
+t.test('takes values that contain passwords from the environment, and shows them nowhere', async (t) => {
   const file = join(t.testdir({}), 'sluice.json')
   const given = {
     ...BARE,
@@ -113,7 +113,7 @@ t.test('reports every refused answer at once, and writes nothing', async (t) => 
   t.same(readdirSync(folder), [])
 })
 
-t.test('a root key that cannot be one is refused, not replaced', async (t) => {
+t.test('refuses an invalid root key instead of replacing it', async (t) => {
   const folder = t.testdir({ key: 'a slip' })
   const { code, stderr } = await runVerb(BARE, [
     'init',
@@ -164,7 +164,7 @@ t.test('reports a folder that is missing or not writable in one line', async (t)
   t.same(readdirSync(folder), [])
 })
 
-t.test('settings of the environment that win over the file are named, not shown', async (t) => {
+t.test('names the environment settings that override the file, without their values', async (t) => {
   const file = join(t.testdir({}), 'sluice.json')
   const { stdout } = await runVerb({ ...BARE, SLUICE_PORT: '8300', SLUICE_LOG_LEVEL: 'warn' }, [
     'init',
@@ -198,7 +198,7 @@ function answering(script: Readonly<Record<string, string>>, asked: string[] = [
   }
 }
 
-t.test('answers of a person become settings: TLS, stores, a bucket', async (t) => {
+t.test('turns the answers of a user into settings: TLS, stores, a bucket', async (t) => {
   const folder = t.testdir({ 'c.pem': '', 'k.pem': '' })
   const answers = await askAll(
     answering({
@@ -260,7 +260,7 @@ for (const { what, script, fault } of [
     fault: /Expected a readable PEM file/,
   },
 ]) {
-  t.test(`an answer is checked by the settings: ${what}`, async (t) => {
+  t.test(`checks an answer by the rules of its setting: ${what}`, async (t) => {
     await t.rejects(
       askAll(answering(script), {}, () => undefined),
       { message: fault },
@@ -296,7 +296,7 @@ t.test('on a terminal it asks, and Enter accepts the default', { skip: noPty }, 
   })
 })
 
-t.test('a terminal that does not know its size is asked all the same', { skip: noPty }, async (t) => {
+t.test('asks on a terminal that does not know its size', { skip: noPty }, async (t) => {
   const folder = t.testdir({})
   const pty = openPty(t, {
     command: sluice('init', '--root-key', 'key'),
@@ -310,36 +310,32 @@ t.test('a terminal that does not know its size is asked all the same', { skip: n
   t.same(await pty.ended, { code: 1, is_restored: true })
 })
 
-t.test(
-  'a URL is not shown while it is typed, and a wrong answer is asked for again',
-  { skip: noPty },
-  async (t) => {
-    const folder = t.testdir({})
-    const pty = openPty(t, { command: sluice('init'), env: BARE, cwd: folder, rows: 40, columns: 120 })
-    let shown = await pty.until(/Data folder/)
-    for (const next of [/Address to listen/, /Port for API calls/]) {
-      pty.keys('\r')
-      shown = await pty.until(next, shown)
-    }
-    pty.keys('\u007f\u007f\u007f\u007f99999\r')
-    shown = await pty.until(/Expected a port from 1 to 65535/, shown)
-    pty.keys('\u007f\r')
-    for (const next of [/Port for the operator/, /TLS/, /Postgres/]) {
-      shown = await pty.until(next, shown)
-      if (!next.test('Postgres')) pty.keys('\r')
-    }
-    pty.keys('\u001b[B\r')
-    shown = await pty.until(/Server URL/, shown)
-    pty.keys('postgres://a:hunter2@b/c\r')
-    await pty.until(/Redis/, shown)
-    pty.keys('\u0003')
-    t.same(await pty.ended, { code: 1, is_restored: true })
-    t.notMatch(pty.output(), 'hunter2')
-    t.same(readdirSync(folder), [])
-  },
-)
+t.test('hides a URL while it is typed, and asks again after a wrong answer', { skip: noPty }, async (t) => {
+  const folder = t.testdir({})
+  const pty = openPty(t, { command: sluice('init'), env: BARE, cwd: folder, rows: 40, columns: 120 })
+  let shown = await pty.until(/Data folder/)
+  for (const next of [/Address to listen/, /Port for API calls/]) {
+    pty.keys('\r')
+    shown = await pty.until(next, shown)
+  }
+  pty.keys('\u007f\u007f\u007f\u007f99999\r')
+  shown = await pty.until(/Expected a port from 1 to 65535/, shown)
+  pty.keys('\u007f\r')
+  for (const next of [/Port for the operator/, /TLS/, /Postgres/]) {
+    shown = await pty.until(next, shown)
+    if (!next.test('Postgres')) pty.keys('\r')
+  }
+  pty.keys('\u001b[B\r')
+  shown = await pty.until(/Server URL/, shown)
+  pty.keys('postgres://a:hunter2@b/c\r')
+  await pty.until(/Redis/, shown)
+  pty.keys('\u0003')
+  t.same(await pty.ended, { code: 1, is_restored: true })
+  t.notMatch(pty.output(), 'hunter2')
+  t.same(readdirSync(folder), [])
+})
 
-t.test('where CI is set, a terminal is not asked', { skip: noPty }, async (t) => {
+t.test('does not ask on a terminal when CI is set', { skip: noPty }, async (t) => {
   const folder = t.testdir({ etc: {} })
   const pty = openPty(t, {
     command: sluice('init', 'etc/sluice.json'),

@@ -46,13 +46,13 @@ t.test('without a terminal it only prints the address, for people and for progra
   t.notOk(existsSync(opened))
 })
 
-t.test('without a running node it reports that', async (t) => {
+t.test('reports that no node is running', async (t) => {
   const { code, stdout, stderr } = await runVerb(await nodeSettings(t, { isEmbedded: true }), ['open'])
   t.match([code, stdout, stderr], [1, '', /^no running node uses /])
 })
 
 t.test(
-  'on a terminal it opens the address as one argument, and --print does not',
+  'on a terminal it opens the address as one argument, and with --print it only prints it',
   { skip: noPty },
   async (t) => {
     const { settings, opened } = await stand(t)

@@ -84,7 +84,7 @@ t.test('prune counts the due rows, then removes them and shows how long each kin
   t.same(must(await checkLedger(store)).differences, [])
 })
 
-t.test('prune leaves it to a runner that is at it', async (t) => {
+t.test('prune refuses to run while another process is pruning', async (t) => {
   const { run, store } = await stand(t)
   await openRetentionLeases(store).begin()
   t.match(await run(), { code: 1, stderr: /another process is already pruning/ })

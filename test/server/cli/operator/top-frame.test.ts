@@ -9,7 +9,7 @@ import { liveView } from '../../../support/operator/live-view.ts'
 const frame = (view: LiveView | null, more: Partial<Parameters<typeof frameOf>[0]> = {}): readonly string[] =>
   frameOf({ view, trouble: null, columns: 100, rows: null, hasColour: false, ...more })
 
-t.test('one look shows the activity of the node and its problems, the worst first', async (t) => {
+t.test('one frame shows the activity of the node and its problems, the worst first', async (t) => {
   const view = liveView({
     findings: [
       { severity: 'bad', text: 'Postgres is away', fix: 'look at it' },
@@ -45,7 +45,7 @@ t.test('one look shows the activity of the node and its problems, the worst firs
   ])
 })
 
-t.test('an open circuit breaker shows since when it is open and when it is probed', async (t) => {
+t.test('an open circuit breaker shows when it opened and when its next probe is due', async (t) => {
   const row = { provider: 'openai', per_second: 0, failed_per_second: 0, state: 'open' } as const
   const breaker = {
     endpoints: ['openai/a'],
@@ -59,7 +59,7 @@ t.test('an open circuit breaker shows since when it is open and when it is probe
   t.match(last({ ...breaker, next_probe_at: null }), 'open since 10:11:02, next call probes')
 })
 
-t.test('no screen is too small: never a line more, never a column wider', async () => {
+t.test('fits every screen, however small, in lines and in columns', async () => {
   const findings = Array.from({ length: 9 }, (_, nth) => ({
     severity: 'warn' as const,
     text: `finding ${nth} 東京 ${'long '.repeat(30)}`,
@@ -105,14 +105,14 @@ t.test(
   },
 )
 
-t.test('a narrow screen leaves out columns that matter least, then cuts names', async (t) => {
+t.test('a narrow screen drops the least important columns first, then shortens names', async (t) => {
   const narrow = frame(liveView({}), { columns: 36 })
   t.ok(narrow.includes('OPERATION          CALLS/s      P99'))
   t.ok(frame(liveView({}), { columns: 25 }).includes('embeddings.crea…    1,000'))
   t.ok(frame(liveView({}), { columns: 20 }).includes('embeddings…    1,000'))
 })
 
-t.test('colour is added to the same text, and to nothing without it', async (t) => {
+t.test('colour changes no text, and without colour no escape sequences are written', async (t) => {
   const view = liveView({ findings: [{ severity: 'bad', text: 'x', fix: 'y' }] })
   const coloured = frame(view, { hasColour: true })
   t.match(coloured.join('\n'), '\u001b[1;31mbad')
@@ -139,6 +139,6 @@ t.test('a node that is down is shown with the reason, above the last figures', a
   t.same(frame(null), ['Sluice  waiting for the node'])
 })
 
-t.test('signs of two columns count as such, and those that stand on others as none', async (t) => {
+t.test('wide characters count as two columns, and combining characters as none', async (t) => {
   t.same(['abc', '東京', 'e\u0301', '🚀', ''].map(widthOf), [3, 4, 1, 2, 0])
 })

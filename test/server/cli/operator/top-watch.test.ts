@@ -46,7 +46,7 @@ function terminal(isSlow = false): Kept {
 
 const STREAM = 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n'
 
-t.test('shows that a node went away, waits for it, and shows it again', async (t) => {
+t.test('shows that a node became unreachable, waits for it, and shows it again', async (t) => {
   let calls = 0
   const port = await bytesServer(t, (socket) => {
     calls += 1
@@ -69,7 +69,7 @@ t.test('shows that a node went away, waits for it, and shows it again', async (t
   )
 })
 
-t.test('a key that is refused later on ends it with the reason', async (t) => {
+t.test('ends with the reason when the key is refused later', async (t) => {
   const body = '{"error":{"message":"Invalid API key."}}'
   const port = await bytesServer(
     t,

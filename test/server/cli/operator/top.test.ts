@@ -38,7 +38,7 @@ async function watched(
   return ended
 }
 
-t.test('without a terminal one look is printed, by the first keys', async (t) => {
+t.test('without a terminal it prints one frame, with the key from the first keys', async (t) => {
   let { code, stdout, stderr } = await runToEnd(settings, sluice('top'))
   // A store that was slow for a moment counts as away for as long; a front that was is not shown.
   await until('no store and no front is slow', async () => {
@@ -54,12 +54,12 @@ t.test('without a terminal one look is printed, by the first keys', async (t) =>
   t.notMatch(stdout, '\u001b')
 })
 
-t.test('with --json it is the live view itself', async (t) => {
+t.test('with --json it prints the live view as JSON', async (t) => {
   const { stdout } = await watched(settings, '--json')
   t.ok(Compile(LiveView).Check(JSON.parse(stdout)), stdout)
 })
 
-t.test('a key that may not see it is refused, and never shown', async (t) => {
+t.test('a key without permission is refused, and never shown', async (t) => {
   const file = join(t.testdir({ key: `${keys['inference_key']}\n` }), 'key')
   const { code, stdout, stderr } = await watched(settings, '--once', '--key-file', file)
   t.match([code, stdout, stderr], [1, '', /^the node refused this key: /])
@@ -67,7 +67,7 @@ t.test('a key that may not see it is refused, and never shown', async (t) => {
 })
 
 t.test(
-  'the key comes from the file that is named, then from the environment, then from the first keys',
+  'the key comes from the named file, then from the environment, then from the first keys',
   async (t) => {
     const folder = t.testdir({ bad: 'no key\n' })
     copyFileSync(join(node.dataDir, 'first-keys.json'), join(folder, 'first'))
@@ -85,7 +85,7 @@ t.test(
   },
 )
 
-t.test('without a node there is nothing to show', async (t) => {
+t.test('fails when no node is running', async (t) => {
   const dataDir = t.testdir({})
   t.match(await runVerb({ ...settings, SLUICE_DATA: dataDir }, ['top', '--once']), {
     code: 1,
@@ -94,7 +94,7 @@ t.test('without a node there is nothing to show', async (t) => {
 })
 
 t.test(
-  'on a terminal it fits the size, follows another one, and q leaves the screen as it was',
+  'on a terminal it fits the size, adapts to a resize, and q restores the screen',
   { skip: noPty },
   async (t) => {
     const pty = openPty(t, { command: sluice('top'), env: settings, rows: 30, columns: 100 })
@@ -115,7 +115,7 @@ t.test(
   },
 )
 
-t.test('Ctrl-C ends it too, and NO_COLOR leaves colours out', { skip: noPty }, async (t) => {
+t.test('Ctrl-C also ends it, and NO_COLOR turns colours off', { skip: noPty }, async (t) => {
   const pty = openPty(t, { command: sluice('top'), env: { ...settings, NO_COLOR: '1' } })
   await pty.until(/FRONT/)
   pty.keys('\u0003')
@@ -125,7 +125,7 @@ t.test('Ctrl-C ends it too, and NO_COLOR leaves colours out', { skip: noPty }, a
 })
 
 t.test(
-  '--once draws no screen, and a terminal that cannot be drawn on gets none',
+  'does not draw a screen with --once, or on a terminal without drawing support',
   { skip: noPty },
   async (t) => {
     await Promise.all(
@@ -139,7 +139,7 @@ t.test(
   },
 )
 
-t.test('a terminal that does not know its size is printed to all the same', { skip: noPty }, async (t) => {
+t.test('prints to a terminal that does not know its size', { skip: noPty }, async (t) => {
   const pty = openTop(t, ['--once'], {}, 0)
   t.same(await pty.ended, { code: 0, is_restored: true })
   t.match(plainText(pty.output()), /memory \d+ MiB/)

@@ -44,7 +44,7 @@ t.test('every verb of the help has a heading and examples', async (t) => {
   )
 })
 
-t.test('every example is a line that its verb takes', async (t) => {
+t.test('every example is a valid command line of its verb', async (t) => {
   const paths = eachVerb(treeOf(await whole())).map(({ path }) => path)
   const lines = new Set(paths.flatMap(examplesOf))
   t.ok(lines.size > 70)
@@ -59,7 +59,7 @@ t.test('every example is a line that its verb takes', async (t) => {
   }
 })
 
-t.test('the help of a verb shows its examples, with the program as it was called', async (t) => {
+t.test('the help of a verb shows its examples with the program name that the user typed', async (t) => {
   const { code, stdout } = await runVerb({}, ['keys', 'revoke', '--help'])
   t.equal(code, 0)
   t.match(stdout, /\nExamples:\n {2}bin\/sluice keys revoke \S/)
@@ -77,14 +77,14 @@ t.test('help followed by a verb of a group shows the help of that verb', async (
   t.equal((await runVerb({}, ['help'])).stdout, (await runVerb({}, ['--help'])).stdout)
 })
 
-t.test('hints and the help of env name the program as it was called', async (t) => {
+t.test('hints and the help of env use the program name that the user typed', async (t) => {
   const { stderr } = await runVerb({}, ['keys', 'lst'])
   t.match(stderr, '(bin/sluice VERB --help lists the options of a verb; bin/sluice --help lists the verbs)')
   const { stdout } = await runVerb({}, ['env', '--help'])
   t.match(stdout, 'eval "$(bin/sluice env --with-key)"')
 })
 
-t.test('the list of verbs is in groups, in their order', async (t) => {
+t.test('the help lists the verbs in groups, in a fixed order', async (t) => {
   const { stdout } = await runVerb({}, ['--help'])
   t.match(
     stdout,
@@ -95,7 +95,7 @@ t.test('the list of verbs is in groups, in their order', async (t) => {
   t.notMatch(stdout, /^Commands:$/m)
 })
 
-t.test('colours: only on a terminal, unless FORCE_COLOR asks for them; NO_COLOR wins', async (t) => {
+t.test('uses colours only on a terminal or with FORCE_COLOR; NO_COLOR wins', async (t) => {
   const cases: readonly (readonly [Readonly<Record<string, string>>, boolean])[] = [
     [{}, false],
     [{ FORCE_COLOR: '1' }, true],
@@ -113,14 +113,14 @@ t.test('colours: only on a terminal, unless FORCE_COLOR asks for them; NO_COLOR 
   }
 })
 
-t.test('colours of doctor: the level of each finding, and none in JSON', async (t) => {
+t.test('doctor colours the level of each finding, and nothing in JSON', async (t) => {
   const settings = { ...(await nodeSettings(t, { isEmbedded: true })), FORCE_COLOR: '1', NO_COLOR: '' }
   const { stdout } = await runVerb(settings, ['doctor'])
   t.match(stdout, /^\u001b\[32mok\u001b\[0m {7}platform /)
   t.notMatch((await runVerb(settings, ['doctor', '--json'])).stdout, '\u001b')
 })
 
-t.test('on a terminal the help has colours, and with NO_COLOR none', { skip: noPty }, async (t) => {
+t.test('the help has colours on a terminal, and none with NO_COLOR', { skip: noPty }, async (t) => {
   const coloured = openPty(t, { command: sluice('--help') })
   t.match(await coloured.ended, { code: 0 })
   t.match(coloured.output(), /\u001b\[1mNodes:\u001b\[0m/)
@@ -130,7 +130,7 @@ t.test('on a terminal the help has colours, and with NO_COLOR none', { skip: noP
 })
 
 t.test(
-  'bare `sluice` on a terminal is the help when a node runs already; without one it serves',
+  'bare `sluice` on a terminal shows the help when a node is running, and otherwise serves',
   { skip: noPty },
   async (t) => {
     const settings = await nodeSettings(t, { isEmbedded: true })
@@ -146,7 +146,7 @@ t.test(
   },
 )
 
-t.test('bare `sluice` without a terminal still starts a node, whatever runs', async (t) => {
+t.test('bare `sluice` without a terminal starts a node even when one is running', async (t) => {
   const settings = await nodeSettings(t, { isEmbedded: true })
   const data = await openDataDirectory(settings['SLUICE_DATA'] ?? '', keptLog())
   t.teardown(() => data.release())
@@ -156,7 +156,7 @@ t.test('bare `sluice` without a terminal still starts a node, whatever runs', as
   t.match(`${stdout}${stderr}`, /is running on .* already/)
 })
 
-t.test('a verb without its group is answered with the groups that have it', async (t) => {
+t.test('a verb without its group gets an error with the groups that have it', async (t) => {
   const { code, stderr } = await runVerb({}, ['revoke'])
   t.equal(code, 2)
   t.match(stderr, /^Similar commands: .*`bin\/sluice keys revoke`/m)

@@ -10,7 +10,7 @@ function helpWith(files: number): { readonly status: number | null; readonly std
   return spawnSync('sh', ['-c', command], { encoding: 'utf8', env: plainEnvironment() })
 }
 
-t.test('a limit of 64 open files is one sentence with its cure', async (t) => {
+t.test('a limit of 64 open files is reported in one sentence, with the fix', async (t) => {
   const { status, stderr } = helpWith(64)
   t.equal(status, 1)
   t.match(stderr, /^this process may open 64 files, .*ulimit -Hn.*\n$/)

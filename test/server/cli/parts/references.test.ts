@@ -21,7 +21,7 @@ async function keyNamed(name: string): Promise<string> {
 
 const nameOf = async (named: string): Promise<unknown> => (await made(`keys get ${named}`))['name']
 
-t.test('a name that is the beginning of the hash of another key means neither', async (t) => {
+t.test('refuses a name that is also the beginning of the hash of another key, as ambiguous', async (t) => {
   const victim = await keyNamed('victim')
   const prefix = victim.slice(0, PREFIX_DIGITS_MIN)
   const decoy = await keyNamed(prefix)
@@ -34,13 +34,13 @@ t.test('a name that is the beginning of the hash of another key means neither', 
   t.equal(await nameOf(victim.slice(0, 20)), 'victim', 'more digits are enough')
 })
 
-t.test('no name takes the place of a whole hash', async (t) => {
+t.test('a whole hash means its key even when another key has it as a name', async (t) => {
   const hash = await keyNamed('whole')
   await keyNamed(hash)
   t.equal(await nameOf(hash), 'whole')
 })
 
-t.test('a key itself is refused with its hash, and never shown', async (t) => {
+t.test('a key given in place of its name is refused with its hash, and never shown', async (t) => {
   const key = String((await made('keys create --kind inference --name pasted'))['key'])
   const { code, stderr } = await run(`keys revoke ${key}`)
   t.equal(code, 1)
@@ -49,19 +49,19 @@ t.test('a key itself is refused with its hash, and never shown', async (t) => {
   t.equal(await nameOf('pasted'), 'pasted')
 })
 
-t.test('a beginning of few digits is only a name', async (t) => {
+t.test('fewer than PREFIX_DIGITS_MIN digits are only a name, never the beginning of a hash', async (t) => {
   const hash = await keyNamed('few')
   const { code, stderr } = await run(`keys get ${hash.slice(0, PREFIX_DIGITS_MIN - 1)}`)
   t.equal(code, 1)
   t.match(stderr, /There is no such API key\. `[^`]+` was not found\./)
 })
 
-t.test('quotes and percent signs in a text are letters of a name', async (t) => {
+t.test('quotes and percent signs in a name are ordinary characters', async (t) => {
   for (const text of ["'", '%%%%%%', "x'OR'1'='1", '______', '\\'])
     t.match(await run(`keys get ${text}`), { code: 1, stderr: /no such API key/ }, text)
 })
 
-t.test('lists several keys of one name with their hashes, without revoked ones', async (t) => {
+t.test('lists all keys with the same name with their hashes, without revoked ones', async (t) => {
   const [one, other] = [await keyNamed('twin'), await keyNamed('twin')]
   const { stderr } = await run('keys update twin --limit 1')
   for (const hash of [one, other]) t.match(stderr, `${hash.slice(0, 16)}… (twin)`)
@@ -69,7 +69,7 @@ t.test('lists several keys of one name with their hashes, without revoked ones',
   t.equal((await made('keys get twin'))['hash'], other)
 })
 
-t.test('verbs of keys take a name and a beginning: get, update, rotate, revoke', async (t) => {
+t.test('keys get, update, rotate and revoke accept a name or the beginning of a hash', async (t) => {
   const hash = await keyNamed('laptop')
   t.equal((await made('keys get laptop'))['hash'], hash)
   t.equal((await made(`keys get ${hash.slice(0, 12).toUpperCase()}`))['hash'], hash)
@@ -86,7 +86,7 @@ t.test('suggests the nearest name for a misspelt one', async (t) => {
   t.match(stderr, /Nearest: `workstation`\. Run `\S+ keys list` to list valid values/)
 })
 
-t.test('vaults are named by their name and the beginning of their id', async (t) => {
+t.test('a vault is identified by its name or the beginning of its id', async (t) => {
   const { id } = await made('vault create --workspace default --name tools')
   const put = ['vault', 'put', 'token', '--host', 'api.example.com', '--vault']
   t.match(await runVerb(settings, [...put, 'tools'], 'value'), { code: 0 })
@@ -96,13 +96,13 @@ t.test('vaults are named by their name and the beginning of their id', async (t)
   t.match(await run('vault delete tools'), { code: 1, stderr: /no such vault\. `tools` was not found/ })
 })
 
-t.test('SCIM tokens are named by their name', async (t) => {
+t.test('a SCIM token is identified by its name', async (t) => {
   const { id } = await made('scim tokens create --name okta')
   t.match(await made('scim tokens revoke okta'), { id, revoked: true })
   t.match(await run('scim tokens revoke okta'), { code: 1, stderr: /no such SCIM token/ })
 })
 
-t.test('a delivery is named by the beginning of its id', async (t) => {
+t.test('a delivery is identified by the beginning of its id', async (t) => {
   const reported = delivery(workspace.id)
   await outboxed(store, [reported])
   const rows = await store.sql<{ id: string }[]>`
@@ -112,7 +112,7 @@ t.test('a delivery is named by the beginning of its id', async (t) => {
   t.match(await run('webhooks replay 0190a1b2-c3d4'), { code: 1, stderr: /There is no such delivery/ })
 })
 
-t.test('events of a key are found by its name, and those of a user by the user', async (t) => {
+t.test('finds the events of a key by its name, and those of a user by the user name', async (t) => {
   const hash = await keyNamed('auditor')
   const by = (id: string) => auditEvent(organization.id, { actor: { kind: 'key', id }, objectId: id })
   await store.sql.begin((tx) => appendAudit(tx, by(hash), by('nobody-known')))
@@ -132,24 +132,21 @@ t.test('finds calls of a key by its name, and reports when several keys have tha
   t.match(await run('logs --key nobody'), { code: 1, stderr: /--key takes the hash of a key/ })
 })
 
-t.test(
-  'names of hexadecimal digits find calls of their key; a revoked key is found by its hash',
-  async (t) => {
-    const hashes = [await keyNamed('ada'), await keyNamed('facade'), await keyNamed('ended')]
-    const calls = hashes.map((keyHash) => ({ organizationId: organization.id, keyHash, requestId: keyHash }))
-    await insertRequests(store, batchOfCalls(...calls))
-    const found = async (key: string): Promise<readonly unknown[]> =>
-      ((await made(`logs --key ${key}`))['data'] as { key: string }[]).map((call) => call.key)
-    const [ada = '', facade = '', ended = ''] = hashes
-    t.same(await found('ada'), [ada])
-    t.same(await found('facade'), [facade])
-    t.same(await found(ada.slice(0, 12).toUpperCase()), [ada])
-    await run('keys revoke ended')
-    t.same(await found(ended.slice(0, 12)), [ended])
-  },
-)
+t.test('finds the calls of a key whose name is hexadecimal, and of a revoked key by its hash', async (t) => {
+  const hashes = [await keyNamed('ada'), await keyNamed('facade'), await keyNamed('ended')]
+  const calls = hashes.map((keyHash) => ({ organizationId: organization.id, keyHash, requestId: keyHash }))
+  await insertRequests(store, batchOfCalls(...calls))
+  const found = async (key: string): Promise<readonly unknown[]> =>
+    ((await made(`logs --key ${key}`))['data'] as { key: string }[]).map((call) => call.key)
+  const [ada = '', facade = '', ended = ''] = hashes
+  t.same(await found('ada'), [ada])
+  t.same(await found('facade'), [facade])
+  t.same(await found(ada.slice(0, 12).toUpperCase()), [ada])
+  await run('keys revoke ended')
+  t.same(await found(ended.slice(0, 12)), [ended])
+})
 
-t.test('the program itself takes a name', async (t) => {
+t.test('the installed program accepts a name', async (t) => {
   const hash = await keyNamed('by-hand')
   const { code, stdout } = await runVerb(settings, ['keys', 'revoke', 'by-hand'])
   t.same([code, stdout], [0, `revoked ${hash}\n`])

@@ -46,7 +46,7 @@ function parsed(...args: readonly string[]): Readonly<Record<string, unknown>> {
   return OPTIONS.from(verb.opts())
 }
 
-t.test('an option has the check of its member, and `none` stands for null', async (t) => {
+t.test('an option is checked like its member of the schema, and `none` means null', async (t) => {
   const cases: readonly (readonly [args: readonly string[], given: object])[] = [
     [['--rpm', '9', '--usd', '0.5', '--reset', 'daily'], { limit_rpm: 9, usd: 0.5, reset: 'daily' }],
     [['--rpm', 'none', '--reset', 'none', '--note', 'none'], { limit_rpm: null, reset: null, note: 'none' }],
@@ -59,7 +59,7 @@ t.test('an option has the check of its member, and `none` stands for null', asyn
     t.same(parsed('--name', 'n', ...args), { name: 'n', overlap: 5, ...given }, args.join(' '))
 })
 
-t.test('a wrong value is refused with its option and what is allowed', async (t) => {
+t.test('a wrong value is refused with its option and the allowed values', async (t) => {
   const cases: readonly (readonly [args: readonly string[], message: RegExp])[] = [
     [['--rpm', '0'], /'--rpm <count>'.* Expected a whole number from 1 to 9, or none\.$/],
     [['--rpm', '1.5'], /Expected a whole number/],
@@ -79,7 +79,7 @@ t.test('a wrong value is refused with its option and what is allowed', async (t)
   t.throws(() => parsed(), { message: /required option '--name <name>'/ })
 })
 
-t.test('the help has the description of the member in words of the command line', async (t) => {
+t.test('the help shows the description of the member in the terms of the command line', async (t) => {
   const help = verbOf()
     .helpInformation()
     .replace(/\n\s{10,}/g, ' ')

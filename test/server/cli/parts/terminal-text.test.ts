@@ -7,7 +7,7 @@ import { print, table, tell } from '../../../../src/server/cli/parts/verb.ts'
 const HOSTILE = '\u001b]0;title\u0007\u001b[2J\u009b2J\u202eok\nproblem'
 const SEEN = '?]0;title??[2J?2J?ok?problem'
 
-t.test('a name in a list cannot take over the terminal that shows it, nor make a line of its own', (t) => {
+t.test('a name in a list can neither control the terminal nor start a new line', (t) => {
   t.equal(
     table([
       ['NAME', 'ID'],

@@ -10,7 +10,7 @@ const HASH = 'ab'.repeat(32)
 const { settings, run } = await openInstallation(t, { SLUICE_ROOT_KEY: 'a1'.repeat(32) }, 'Acme')
 
 t.test(
-  'an unknown name is answered with the nearest name, or with the verb that lists the valid ones',
+  'an error about an unknown name suggests the nearest name, or the verb that lists the valid ones',
   async (t) => {
     for (const [line, says] of [
       ['workspaces get defualt', 'There is no such workspace. `defualt` was not found. Nearest: `default`.'],

@@ -14,7 +14,7 @@ import { pause } from '../../../support/wait.ts'
 
 t.setTimeout(600_000)
 
-t.test('a key that is made without a limit gets the operator’s', async (t) => {
+t.test('a key created without a limit gets the operator’s default limit', async (t) => {
   const settings = { ...(await nodeSettings(t, { hasTables: false })), SLUICE_RATE_LIMIT_RPM: '1200' }
   await runVerb(settings, ['migrate'])
   await runVerb(settings, ['organizations', 'create', '--name', 'Acme'])
@@ -33,7 +33,7 @@ t.test('a key that is made without a limit gets the operator’s', async (t) => 
   t.match(JSON.parse(made.stdout), { rate_limit_rpm: 1200 }, made.stderr)
 })
 
-t.test('migrate brings the embedded Postgres up for as long as it takes', async (t) => {
+t.test('migrate starts the embedded Postgres and stops it afterwards', async (t) => {
   const settings = await nodeSettings(t, { isEmbedded: true })
   const { code, stdout, stderr } = await runVerb(settings, ['migrate', '--json'])
   t.equal(code, 0, stderr)
@@ -41,7 +41,7 @@ t.test('migrate brings the embedded Postgres up for as long as it takes', async 
   t.equal((await runVerb(settings, ['organizations', 'list'])).code, 0)
 })
 
-t.test('doctor is content with a machine that can run a node', async (t) => {
+t.test('doctor reports no problem on a machine that can run a node', async (t) => {
   const { code, stdout } = await runVerb(await nodeSettings(t, { isEmbedded: true }), ['doctor', '--json'])
   const { ok, findings } = JSON.parse(stdout) as { ok: boolean; findings: { level: string }[] }
   // A missing feature that a node can do without is a warning.
@@ -68,7 +68,7 @@ t.test('doctor names the folder of the embedded Postgres, inside of the data dir
   )
 })
 
-t.test('doctor fails with a fix for everything that keeps a node from working', async (t) => {
+t.test('doctor fails with a fix for each problem that prevents a node from working', async (t) => {
   const settings = { ...(await nodeSettings(t)), DATABASE_URL: 'postgres://nobody:hunter2@127.0.0.1:1/none' }
   const { code, stdout } = await runVerb(settings, ['doctor', '--json'])
   t.equal(code, 1)
@@ -81,14 +81,14 @@ t.test('doctor fails with a fix for everything that keeps a node from working', 
   t.notMatch(stdout, /hunter2/)
 })
 
-t.test('without a word it serves; another word is an error, and --help the list of verbs', async (t) => {
+t.test('without a verb it serves; an unknown verb is an error, and --help lists the verbs', async (t) => {
   const broken = { SLUICE_PORT: 'none' }
   t.match(await runToEnd(broken, sluice()), { code: 2, stdout: '', stderr: /^SLUICE_PORT: expected/ })
   t.match(await runToEnd(broken, sluice('srve')), { code: 2, stdout: '', stderr: /unknown command 'srve'/ })
   t.match(await runToEnd(broken, sluice('--help')), { code: 0, stdout: /^Usage: sluice [^]* serve / })
 })
 
-t.test('config print shows every setting in force, secrets masked', async (t) => {
+t.test('config print shows every effective setting, with secrets masked', async (t) => {
   const settings = { DATABASE_URL: 'postgres://sluice:hunter2@db.example/sluice', SLUICE_FRONTS: '3' }
   const { code, stdout } = await runVerb(settings, ['config', 'print'])
   t.equal(code, 0)
@@ -97,7 +97,7 @@ t.test('config print shows every setting in force, secrets masked', async (t) =>
   t.notMatch(stdout, /hunter2/)
 })
 
-t.test('output arrives whole through a pipe that is read late, and a reader may leave early', async (t) => {
+t.test('writes all output to a pipe that is read late, and accepts a reader that closes early', async (t) => {
   const [file = '', ...args] = [`${ROOT}bin/sluice`, 'openapi']
   const late = spawn(process.execPath, [file, ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -124,7 +124,7 @@ t.test('reload reports that no node is running', async (t) => {
 })
 
 t.test(
-  'reload and scale send no signal to another command that uses the data directory, because it would end',
+  'reload and scale do not signal another command that uses the data directory, because a signal would end it',
   async (t) => {
     const settings = await nodeSettings(t, { isEmbedded: true })
     const data = await openDataDirectory(settings['SLUICE_DATA'] ?? '', keptLog(), { isVerb: true })
@@ -159,7 +159,7 @@ t.test('reload refuses a catalogue that the node would refuse', async (t) => {
   t.match(JSON.parse(stderr), { message: /the catalogue has mistakes/ })
 })
 
-t.test('a verb that reads creates no installation', async (t) => {
+t.test('a read-only verb creates no installation', async (t) => {
   const settings = await nodeSettings(t, { isEmbedded: true })
   const dataDir = join(t.testdir(), 'absent')
   const { code, stderr } = await runVerb({ ...settings, SLUICE_DATA: dataDir }, ['keys', 'list', '--json'])
@@ -168,7 +168,7 @@ t.test('a verb that reads creates no installation', async (t) => {
   t.notOk(existsSync(dataDir))
 })
 
-t.test('a verb that reads fills no data directory that is empty', async (t) => {
+t.test('a read-only verb writes nothing to an empty data directory', async (t) => {
   const settings = await nodeSettings(t, { isEmbedded: true })
   const dataDir = t.testdir({})
   const { code, stderr } = await runVerb({ ...settings, SLUICE_DATA: dataDir }, ['keys', 'list', '--json'])
@@ -177,7 +177,7 @@ t.test('a verb that reads fills no data directory that is empty', async (t) => {
   t.same(readdirSync(dataDir), [])
 })
 
-t.test('a verb that reads migrates no embedded database, as it migrates no other', async (t) => {
+t.test('a read-only verb never migrates a database, not even the embedded one', async (t) => {
   const settings = await nodeSettings(t, { isEmbedded: true })
   const dataDir = settings['SLUICE_DATA'] ?? ''
   await mkdir(dataDir, { mode: 0o700 })
@@ -200,7 +200,7 @@ for (const args of [['nonsense'], ['keys', 'create'], ['serve', '--loud']]) {
   })
 }
 
-t.test('the version and the help end with 0', async (t) => {
+t.test('--version and --help exit with 0', async (t) => {
   t.match(await runToEnd({}, sluice('--version')), { code: 0, stdout: /^\d+\.\d+\.\d+/ })
   const help = await runToEnd({}, sluice('--help'))
   t.equal(help.code, 0)

@@ -110,7 +110,7 @@ t.test('logs explains why it refuses an invalid filter', async (t) => {
   t.match(await run('--workspace', 'nope'), { code: 1, stderr: /workspace/i })
 })
 
-t.test('logs shows calls, newest first, and nothing that moves the cursor of a terminal', async (t) => {
+t.test('logs shows calls, newest first, and no characters that move the cursor of a terminal', async (t) => {
   const run = await stand(t)
   const { code, stdout } = await run()
   t.equal(code, 0)
@@ -125,7 +125,7 @@ t.test('logs shows calls, newest first, and nothing that moves the cursor of a t
   t.notMatch(stdout, '\u001b')
 })
 
-t.test('logs takes the filters of the API, and writes JSON, lines and tables', async (t) => {
+t.test('logs accepts the filters of the API, and writes JSON, lines and tables', async (t) => {
   const run = await stand(t)
   const ids = async (...args: readonly string[]): Promise<readonly string[]> =>
     (JSON.parse((await run(...args, '--json')).stdout) as { data: { request_id: string }[] }).data.map(
@@ -154,7 +154,7 @@ t.test('logs takes the filters of the API, and writes JSON, lines and tables', a
 
 const row = (n: number): LoggedRequest => ({ batch: '1', n, requestId: `r${n}` }) as LoggedRequest
 
-t.test('each row comes once, oldest first, also one that is late', async (t) => {
+t.test('shows each row once, oldest first, including rows that arrive late', async (t) => {
   const looks = [[], [row(2), row(1)], [row(3), row(2), row(0), row(1)], [row(3), row(2), row(0), row(1)]]
   const froms: string[] = []
   let [nowMs, looked] = [100_000, 0]

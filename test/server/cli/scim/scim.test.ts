@@ -32,7 +32,7 @@ async function installation(t: Tap): Promise<(...args: string[]) => Promise<Stat
   }
 }
 
-t.test('a token is made, listed without itself, and revoked', async (t) => {
+t.test('creates a token, lists it without its value, and revokes it', async (t) => {
   const sluice = await installation(t)
   await sluice('organizations create --name Acme')
   const made = await sluice('scim tokens create --name Okta --expires 2099-01-01T00:00:00Z --json')
@@ -62,7 +62,7 @@ t.test('a token is made, listed without itself, and revoked', async (t) => {
   t.notMatch(audit.text, String(token))
 })
 
-t.test('for a person the token stands on a line of its own, and the list is a table', async (t) => {
+t.test('in text output the token has a line of its own, and the list is a table', async (t) => {
   const sluice = await installation(t)
   await sluice('organizations create --name Acme')
   const { text } = await sluice('scim tokens create --name Entra')
@@ -73,7 +73,7 @@ t.test('for a person the token stands on a line of its own, and the list is a ta
   )
 })
 
-t.test('where there are several organizations the token names its own', async (t) => {
+t.test('with several organizations, `scim tokens create` requires --organization', async (t) => {
   const sluice = await installation(t)
   for (const name of ['One', 'Two']) await sluice(`organizations create --name ${name}`)
   t.match(await sluice('scim tokens create --name x'), {

@@ -43,7 +43,7 @@ async function stand(t: Parameters<typeof openVaultStand>[0]) {
 }
 
 t.test(
-  'rotate-root --new makes a key and wraps everything with it; status shows that the old one may go',
+  'rotate-root --new creates a key and rewraps everything with it; status shows that the old key can be destroyed',
   async (t) => {
     const { run, json, release, file, oldId } = await stand(t)
     t.match(await json('status'), {
@@ -81,7 +81,7 @@ t.test('rotate-root --new twice at once: both keys are kept, and one of them wra
   t.equal(await release('b'), 'value of b')
 })
 
-t.test('rotate-root changes nothing while a front wraps with another root key', async (t) => {
+t.test('rotate-root changes nothing while a front wraps keys with another root key', async (t) => {
   const { store, run, json, oldId } = await stand(t)
   await store.sql`
     INSERT INTO fronts (id, node, connections, epoch, root_key_id, heartbeat_at)
@@ -103,7 +103,7 @@ t.test('rotate-root changes nothing while a front wraps with another root key', 
 })
 
 t.test(
-  'rotate-root refuses --new where the operator sets the keys, and reports a missing root key',
+  'rotate-root refuses --new when the operator sets the keys, and reports a missing root key',
   async (t) => {
     const { run, file, store, release } = await stand(t)
     const given = { SLUICE_ROOT_KEY: 'a'.repeat(64) }
@@ -128,7 +128,7 @@ t.test(
 )
 
 t.test(
-  'rotate-data seals everything, a workspace or a vault again, and continues an interrupted run',
+  'rotate-data reseals everything, a workspace or a vault, and continues an interrupted run',
   async (t) => {
     const { store, run, json, release } = await stand(t)
     t.match(await json('rotate-data'), {
@@ -158,7 +158,7 @@ t.test(
   },
 )
 
-t.test('rotate-data names secrets that it cannot decrypt and ends with 1; status counts them', async (t) => {
+t.test('rotate-data names secrets that it cannot decrypt and exits with 1; status counts them', async (t) => {
   const { store, run } = await stand(t)
   await store.sql`UPDATE secrets SET hosts = '{evil.example}' WHERE name = 'a'`
   t.match(await run(['rotate-data']), {

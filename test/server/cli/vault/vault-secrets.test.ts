@@ -42,7 +42,7 @@ async function stand(t: Test) {
 }
 
 t.test(
-  'vault put stores a secret that an intern with the vault attached gets, at its host and nowhere else',
+  'vault put stores a secret that is released to an intern with the vault attached, for its host only',
   async (t) => {
     const { id, run, release, attach, intern, store } = await stand(t)
     const { status, text } = await run(
@@ -125,7 +125,7 @@ t.test('vault put refuses names, hosts and values that no vault takes, and shows
   }
 })
 
-t.test('the verbs of attachable vaults know no other vault', async (t) => {
+t.test('the verbs for attachable vaults do not find other vaults', async (t) => {
   const { run, store, intern, workspace } = await stand(t)
   const [own] = await store.sql<
     { vault_id: string }[]

@@ -9,7 +9,7 @@ import { openInstallation } from '../../../support/operator/installation.ts'
 t.setTimeout(600_000)
 
 t.test(
-  'vault create, list and delete: a vault to attach, whose name is taken once in a workspace',
+  'vault create, list and delete work on attachable vaults, whose names are unique in a workspace',
   async (t) => {
     const { store, workspace, run, json } = await openInstallation(t)
     const made = await json('vault create --workspace default --name team')
@@ -44,7 +44,7 @@ t.test(
   },
 )
 
-t.test('vault delete leaves the vaults of interns alone', async (t) => {
+t.test('vault delete does not delete vaults of interns', async (t) => {
   const { store, organization, run } = await openInstallation(t)
   const input = {
     workspace: 'default',
@@ -64,7 +64,7 @@ t.test('vault delete leaves the vaults of interns alone', async (t) => {
 })
 
 t.test(
-  'keys create --kind intern: the key acts in its intern’s workspace, and its creator is audited',
+  'keys create --kind intern: the key acts in its intern’s workspace, and the audit names its creator',
   async (t) => {
     const { store, organization, workspace, run, json } = await openInstallation(t)
     const input = {
@@ -109,7 +109,7 @@ t.test(
 )
 
 t.test(
-  'keys create refuses an intern key without its intern, and an intern or a workspace where none belongs',
+  'keys create refuses an intern key without its intern, and an intern or a workspace on other keys',
   async (t) => {
     const { run } = await openInstallation(t)
     const wrong: readonly [readonly string[], RegExp][] = [

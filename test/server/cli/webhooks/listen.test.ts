@@ -116,7 +116,7 @@ t.test('forwards a forged event and reports the invalid signature: exit code 1',
   t.equal(received.length, 1)
 })
 
-t.test('one forged form is named alone', async (t) => {
+t.test('names only the signature form that is invalid', async (t) => {
   const { port } = await receiver(t)
   const one = event()
   const { origin } = await node(t, [{ events: [{ ...one, headers: { ...one.headers, 'webhook-id': 'x' } }] }])
@@ -139,7 +139,7 @@ t.test('without the secret no event is reported as genuine', async (t) => {
   t.match([code, stdout, stderr], [0, / {2}not verified$/m, /warning: signatures are not verified/])
 })
 
-t.test('the key and the secret are never shown, and the receiver gets neither', async (t) => {
+t.test('shows neither the key nor the secret, and sends neither to the receiver', async (t) => {
   const { port, received } = await receiver(t, 500)
   const { origin, asked } = await node(t, [{ events: [event()] }])
   const { stdout, stderr } = await listen(SETTINGS, port, '--url', origin, '--count', 1)
@@ -150,7 +150,7 @@ t.test('the key and the secret are never shown, and the receiver gets neither', 
   }
 })
 
-t.test('a node that refuses the key ends it with the message of the node', async (t) => {
+t.test('ends with the message of the node when the node refuses the key', async (t) => {
   const { port } = await receiver(t)
   for (const status of [401, 403, 404]) {
     const { origin } = await node(t, [{ status }])
@@ -159,7 +159,7 @@ t.test('a node that refuses the key ends it with the message of the node', async
   }
 })
 
-t.test('reports an answer that does not come from a node in one sentence', async (t) => {
+t.test('reports in one sentence that an answer does not come from a node', async (t) => {
   const { port } = await receiver(t)
   for (const text of ['<html>', '{}', '{"data":[{}],"has_more":false,"next":"1."}']) {
     const origin = `http://127.0.0.1:${await served(t, () => ({ status: 200, text }))}`
@@ -168,7 +168,7 @@ t.test('reports an answer that does not come from a node in one sentence', async
   }
 })
 
-t.test('waits for a node that goes away, and reports that once', async (t) => {
+t.test('waits for a node that became unreachable, and reports that once', async (t) => {
   const { port, received } = await receiver(t)
   const { origin } = await node(t, [{ status: 503 }, { status: 503 }, { events: [event()] }])
   const { code, stderr } = await listen(SETTINGS, port, '--url', origin, '--count', 1)
@@ -196,7 +196,7 @@ t.test('an event that is listed again is forwarded once, and pages follow each o
   )
 })
 
-t.test('a named workspace is asked for on each page', async (t) => {
+t.test('asks for the named workspace on each page', async (t) => {
   const { port } = await receiver(t)
   const { origin, asked } = await node(t, [{ events: [event()], more: true }, { events: [event()] }])
   const { stderr } = await listen(SETTINGS, port, '--url', origin, '--workspace', 'research', '--count', 2)
@@ -214,7 +214,7 @@ t.test('reports why a receiver is down, and tries the next event', async (t) => 
   t.equal(stdout.match(/no answer: connect ECONNREFUSED/g)?.length, 2)
 })
 
-t.test('texts of a node cannot take over the terminal', async (t) => {
+t.test('text from a node cannot control the terminal', async (t) => {
   const { port } = await receiver(t)
   const hostile = event('{"type":"\\u001b[2Jcleared"}')
   const { origin } = await node(t, [{ events: [{ ...hostile, job_id: '\u001b]0;owned\u0007' }] }])
@@ -240,7 +240,7 @@ t.test('refuses invalid receivers, seconds and secrets as bad usage, without quo
   t.notMatch(stderr, 'hunter2')
 })
 
-t.test('a real node: the event of a job without a callback URL reaches a port of this machine', async (t) => {
+t.test('with a real node, the event of a job without a callback URL reaches a local port', async (t) => {
   const { settings, ready, dataDir } = await sharedNode()
   const { port, received } = await receiver(t)
   const key = firstKeys(dataDir)['inference_key'] ?? ''

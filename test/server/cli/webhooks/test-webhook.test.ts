@@ -21,7 +21,7 @@ t.test('without a receiver it names the missing setting', async (t) => {
   t.match(await run(), { code: 1, stdout: '', stderr: /has no default_callback_url/ })
 })
 
-t.test('an address inside the network is refused by the node', async (t) => {
+t.test('the node refuses an address inside the network', async (t) => {
   t.match(await run('--to', 'https://127.0.0.1:1/in'), {
     code: 1,
     stderr: /Webhooks cannot be sent to this URL/,
@@ -40,14 +40,14 @@ t.test('reports an unknown workspace', async (t) => {
   })
 })
 
-t.test('a receiver that refuses the event is exit code 1, with the consequence of the status', async (t) => {
+t.test('exits with 1 when a receiver refuses the event, and explains what the status causes', async (t) => {
   t.match(await run('--to', `${receiver.origin}/gone`), {
     code: 1,
     stdout: /^not delivered to 127\.0\.0\.1 \(410\) after \d+ ms: .* 410: the node would stop/,
   })
 })
 
-t.test('the program itself: the receiver of the workspace gets a signed event', async (t) => {
+t.test('the installed program: the receiver of the workspace gets a signed event', async (t) => {
   const set = sluice('workspaces', 'update', 'default', '--callback-url', `${receiver.origin}/in?token=hush`)
   t.match(await runToEnd(settings, set), { code: 0 })
   const { code, stdout } = await runVerb(settings, ['test-webhook'])
@@ -62,7 +62,7 @@ t.test('the program itself: the receiver of the workspace gets a signed event', 
   t.match(JSON.parse(body.toString()), { type: 'webhook.test' })
 })
 
-t.test('with --json it is the answer of the node; a node that is named is called there', async (t) => {
+t.test('with --json it prints the answer of the node; with --url it calls the named node', async (t) => {
   const { stdout } = await run('--to', `${receiver.origin}/in`, '--json')
   t.match(JSON.parse(stdout), { data: { delivered: true, status: 204, reason: null } })
   const away = await run('--url', 'http://127.0.0.1:1')

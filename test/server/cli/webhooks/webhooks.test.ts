@@ -54,7 +54,7 @@ t.test('webhooks list shows the state of deliveries, and only the host of their 
 })
 
 t.test(
-  'a replayed delivery is due again with all its attempts, its id and its body, and is audited',
+  'a replayed delivery is due again with all its attempts, its id and its body, and the replay is audited',
   async (t) => {
     const { store, workspaceId, end, run } = await stand(t)
     const reported = delivery(workspaceId)
@@ -72,7 +72,7 @@ t.test(
   },
 )
 
-t.test('replay --dead takes all dead letters, and no delivery that was made', async (t) => {
+t.test('replay --dead takes all dead letters, and no delivered webhooks', async (t) => {
   const { store, workspaceId, end, run } = await stand(t)
   await outboxed(store, [delivery(workspaceId), delivery(workspaceId), delivery(workspaceId)])
   await end(FAILED)
@@ -86,7 +86,7 @@ t.test('replay --dead takes all dead letters, and no delivery that was made', as
   t.match(await run('webhooks replay --dead'), { stdout: '0 deliveries queued again\n' })
 })
 
-t.test('a replay tries an address again that answered 410', async (t) => {
+t.test('a replay retries an address that answered 410', async (t) => {
   const { store, workspaceId, end, run } = await stand(t)
   await outboxed(store, [delivery(workspaceId)])
   const [id = ''] = await end({ kind: 'gone', status: 410 })
@@ -101,7 +101,7 @@ t.test('replay takes an id or --dead', async (t) => {
 })
 
 t.test(
-  'webhooks secret shows the secret, rotates it with an overlap, and both are audited without it',
+  'webhooks secret shows the secret and rotates it with an overlap; both are audited without the secret',
   async (t) => {
     const { store, run } = await stand(t)
     const shown = (await run('webhooks secret show default')).stdout.trim()

@@ -52,7 +52,7 @@ async function stand(t: Parameters<typeof openFileStand>[0]) {
 }
 
 t.test(
-  'workspaces set puts provider keys into the vault, for the host of each provider alone, and prints none',
+  'workspaces set stores each provider key in the vault for the host of its provider only, and prints no key',
   async (t) => {
     const { set, read, openai } = await stand(t)
     const first = await set([
@@ -86,7 +86,7 @@ t.test(
 )
 
 t.test(
-  'workspaces set audits provider keys, notifies the fronts, and ignores programme and vault writes',
+  'workspaces set audits provider keys and notifies the fronts, but not for programme and vault writes',
   async (t) => {
     const { set, store, openai } = await stand(t)
     await set(['default', '--programme', 'off', '--vault-writes', 'off'])
@@ -129,7 +129,7 @@ t.test('workspaces set refuses wrong providers and workspaces without showing a 
 })
 
 t.test(
-  'workspaces set switches programme and vault writes, list shows them, and a set of nothing is refused',
+  'workspaces set switches programme and vault writes, list shows them, and a set without changes is refused',
   async (t) => {
     const { set, run } = await stand(t)
     t.equal(

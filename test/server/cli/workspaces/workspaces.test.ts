@@ -5,7 +5,7 @@ import { openInstallation } from '../../../support/operator/installation.ts'
 
 t.setTimeout(600_000)
 
-t.test('workspaces create, get, update and delete: as the API has them, and audited', async (t) => {
+t.test('workspaces create, get, update and delete match the API and are audited', async (t) => {
   const { store, run, json } = await openInstallation(t)
   const made = await json(
     'workspaces create --name Team --slug team --storage-quota 5 --vault-writes off --default-max-output 16',
@@ -99,7 +99,7 @@ t.test('members list shows the mapping that makes a user a member', async (t) =>
   t.match(stdout, /ann +admin .*manual.* /)
 })
 
-t.test('members add, list and remove: by user name, whatever its case', async (t) => {
+t.test('members add, list and remove match user names in any case', async (t) => {
   const { store, run, json } = await openInstallation(t)
   const added = await json('members add default Ann@acme.example --role admin')
   t.match(await json('members add default ann@acme.example'), {

@@ -47,7 +47,7 @@ for (const [what, named, keptMs] of [
   ['a minute', seconds(60_000), 60_000 - UPSTREAM_KEEP_ALIVE_MARGIN_MS],
   ['a year', seconds(31_536_000_000), UPSTREAM_KEEP_ALIVE_MS_MAX],
 ] as const) {
-  t.test(`an idle connection of a server that names ${what} is closed before that time`, async (t) => {
+  t.test(`an idle connection to a server that announces ${what} is closed before that time`, async (t) => {
     const { connections, sockets } = idle(1, named)
     connections.look(NOW)
     connections.look(NOW + keptMs - 2 * UPSTREAM_IDLE_LOOK_MS - 1)
@@ -57,7 +57,7 @@ for (const [what, named, keptMs] of [
   })
 }
 
-t.test('a connection that the margin would close at once is not kept', async (t) => {
+t.test('a connection is not kept when its keep-alive time is within the safety margin', async (t) => {
   const { connections } = idle(1, seconds(UPSTREAM_KEEP_ALIVE_MARGIN_MS))
   t.equal(connections.open, 0)
 })
@@ -72,7 +72,7 @@ t.test('use of a connection resets its idle time', async (t) => {
   connections.destroy()
 })
 
-t.test('the connection that was used last is taken first, and the oldest is closed first', async (t) => {
+t.test('takes the most recently used connection first, and closes the oldest first', async (t) => {
   const { connections, sockets } = idle(3, '')
   connections.closeOldest()
   t.same(
@@ -87,7 +87,7 @@ t.test('the connection that was used last is taken first, and the oldest is clos
   t.ok(sockets.every(({ destroyed }) => destroyed))
 })
 
-t.test('a connection whose exchange has just ended can be taken in the next turn', async (t) => {
+t.test('a connection can be taken again in the turn after its exchange ended', async (t) => {
   const { connections } = idle(1, '')
   served(connections.take(), '')
   t.same([connections.take(), connections.isResting], [null, true])

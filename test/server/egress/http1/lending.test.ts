@@ -22,7 +22,7 @@ const TEXT = 'x'.repeat(20_000)
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
-t.test('a body that came in one read is lent, and gone in the next turn', async (t) => {
+t.test('a body that arrived in one read is lent, and overwritten in the next turn', async (t) => {
   const { call, provider } = await rigged(t)
   provider.usually(sends(TEXT))
   const { body, release } = must(await call({ mayLend: true }))
@@ -43,7 +43,7 @@ for (const [what, behaviour, more] of [
   ['in another encoding', answers({ contentEncoding: 'gzip', dimensions: 3_000 }), {}],
   ['of an error', refuses(429), {}],
 ] as readonly (readonly [string, Behaviour, Partial<EgressRequest>])[]) {
-  t.test(`a body ${what} has memory of its own`, async (t) => {
+  t.test(`a body ${what} has its own memory`, async (t) => {
     const { call, provider } = await rigged(t)
     provider.usually(behaviour)
     const { body, release } = must(await call({ mayLend: true, ...more }))
@@ -55,7 +55,7 @@ for (const [what, behaviour, more] of [
   })
 }
 
-t.test('a reply that leaves in a later turn has the bytes of its provider', async (t) => {
+t.test('a reply that is written in a later turn contains the unchanged bytes of its provider', async (t) => {
   const { url, first } = await openEmbeddings(t)
   const dimensions = 2_000
   first.usually(answers({ dimensions }))
@@ -74,7 +74,7 @@ t.test('a reply that leaves in a later turn has the bytes of its provider', asyn
   t.same(reply.data[0]?.embedding, vectorOf('one', dimensions))
 })
 
-t.test('an answer as large as a read of the socket is taken whole', async (t) => {
+t.test('an answer of at least one full socket read is received whole', async (t) => {
   const { call, provider } = await rigged(t)
   for (const bytes of [
     UPSTREAM_READ_BYTES_MAX - 1_000,

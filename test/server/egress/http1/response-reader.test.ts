@@ -45,7 +45,7 @@ const TAKEN: readonly (readonly [string, string, string])[] = [
   ['bytes after it, which are not part of it', `${OK}content-length: 2\r\n\r\nab${OK}`, 'ab'],
 ]
 for (const [what, text, body] of TAKEN) {
-  t.test(`a response with ${what} is read, however its bytes come`, async (t) => {
+  t.test(`reads a response with ${what}, however its bytes are split`, async (t) => {
     const undici = (await readByUndici(bytes(text))).understood
     t.match(undici, { isWhole: true, body })
     for (let cut = 0; cut < text.length; cut++) {
@@ -158,7 +158,7 @@ const REFUSED: readonly (readonly [string, string])[] = [
   ['no byte at all', ''],
 ]
 for (const [what, text] of REFUSED) {
-  t.test(`a response with ${what} is never whole, however its bytes come`, async (t) => {
+  t.test(`a response with ${what} is never whole, however its bytes are split`, async (t) => {
     const step = Math.max(1, Math.floor(text.length / 400))
     for (let cut = 0; cut <= text.length; cut += step) {
       const read = readByLean([bytes(text.slice(0, cut)), bytes(text.slice(cut))])
@@ -169,13 +169,13 @@ for (const [what, text] of REFUSED) {
   })
 }
 
-t.test('as many hints and extensions as the bounds allow are dropped', async (t) => {
+t.test('drops informational responses and chunk extensions up to their limits', async (t) => {
   const extension = 'a'.repeat(UPSTREAM_CHUNK_EXTENSION_BYTES_MAX - 2)
   const text = `${HINT.repeat(UPSTREAM_HINTS_MAX)}${CHUNKED}2;${extension}\r\nab\r\n${LAST}`
   t.match(readByLean([bytes(text)]).understood, { isWhole: true, body: 'ab' })
 })
 
-t.test('a head may have so many bytes, and no more, in one read or in many', async (t) => {
+t.test('limits the bytes of a head, in one read or in many', async (t) => {
   const head = (length: number): string => {
     const rest = `${OK}content-length: 0\r\nx: \r\n\r\n`
     return rest.replace('x: ', `x: ${'y'.repeat(length - rest.length)}`)
@@ -189,7 +189,7 @@ t.test('a head may have so many bytes, and no more, in one read or in many', asy
   }
 })
 
-t.test('a connection serves one response after another, and keeps nothing of the last one', async (t) => {
+t.test('a connection serves one response after another, and keeps nothing of the previous one', async (t) => {
   const rig = new LeanRig()
   const texts = [
     `${OK}content-length: 2\r\ncontent-encoding: gzip\r\nretry-after: 3\r\nkeep-alive: timeout=7\r\n\r\nab`,
@@ -213,7 +213,7 @@ for (const [what, text] of [
   ['is HTTP/1.0', 'HTTP/1.0 200 OK\r\ncontent-length: 2\r\n\r\nab'],
   ['has bytes after it', `${OK}content-length: 2\r\n\r\nabc`],
 ] as const) {
-  t.test(`the connection of a response that ${what} serves no other`, async (t) => {
+  t.test(`closes the connection after a response that ${what}`, async (t) => {
     const [rig, recorded] = [new LeanRig(), new Recorded()]
     rig.send(recorded)
     rig.read(bytes(text))
@@ -243,7 +243,7 @@ t.test('HTTP/1.0 that says so is kept, and bytes between two responses cut the c
   t.notOk(rig.connection.isOpen)
 })
 
-t.test('a handler that throws costs its exchange, and nothing else', async (t) => {
+t.test('a handler that throws fails its own exchange only', async (t) => {
   for (const throws of ['onConnect', 'onHead', 'onData'] as const) {
     const [rig, recorded] = [new LeanRig(), new Recorded()]
     const bug = new Error('a bug')
@@ -257,7 +257,7 @@ t.test('a handler that throws costs its exchange, and nothing else', async (t) =
   }
 })
 
-t.test('reads of a paused connection come in order, with its end after them', async (t) => {
+t.test('reads of a paused connection are delivered in order, and then its end', async (t) => {
   const [rig, recorded] = [new LeanRig(), new Recorded(undefined, (nth) => nth < 3)]
   rig.send(recorded)
   rig.read(bytes(`${OK}\r\nab`))

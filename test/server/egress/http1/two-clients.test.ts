@@ -104,7 +104,7 @@ t.test('both clients write the same bytes', async (t) => {
   t.equal(written[0]?.length, 10)
 })
 
-t.test('a head with other bytes than ASCII is written, or refused, as undici does', async (t) => {
+t.test('a head with non-ASCII bytes is written or refused as in undici', async (t) => {
   const outcomes: unknown[] = []
   for (const isLean of [true, false]) {
     const { origin, requests } = await pool(t, { connections: 1, isLean })
@@ -115,7 +115,7 @@ t.test('a head with other bytes than ASCII is written, or refused, as undici doe
   t.same(outcomes.slice(0, outcomes.length / 2), outcomes.slice(outcomes.length / 2))
 })
 
-t.test('a list of headers that is used again goes with the method and path of each request', async (t) => {
+t.test('a reused header list is sent with the method and path of each request', async (t) => {
   const { origin, requests } = await pool(t, { connections: 1 })
   const headers = Object.freeze(['x-a', 'b'])
   for (const [method, path] of [
@@ -132,7 +132,7 @@ t.test('a list of headers that is used again goes with the method and path of ea
   t.ok(requests.every(({ text }) => text.includes('\r\nx-a: b\r\n')))
 })
 
-t.test('a large body of many parts goes out in order', async (t) => {
+t.test('a large body of many parts is sent in order', async (t) => {
   const parts = Array.from({ length: 20 }, (_, nth) => Buffer.alloc(10_000, 97 + nth))
   let text = ''
   const { origin, requests } = await pool(t, {
@@ -146,30 +146,27 @@ t.test('a large body of many parts goes out in order', async (t) => {
   t.ok(text.endsWith(`content-length: 200000\r\n\r\n${Buffer.concat(parts).toString()}`))
 })
 
-t.test(
-  'the connections of both clients together keep to the bound, and all requests come to their turn',
-  async (t) => {
-    let most = 0
-    const rig = await pool(t, {
-      connections: 3,
-      answer: (socket) => {
-        most = Math.max(most, rig.open())
-        setImmediate(() => socket.write(HI))
-      },
-    })
-    for (let round = 0; round < 5; round++) {
-      const calls = Array.from({ length: 30 }, (_, nth) =>
-        stated(rig.origin, (nth + round) % 3 === 0 ? stream() : {}),
-      )
-      t.same(new Set(await Promise.all(calls)), new Set(['hi']))
-    }
-    t.ok(most <= 3, `${most} connections`)
-    t.equal(rig.requests.length, 150)
-    t.equal(rig.origin.calls, 0)
-  },
-)
+t.test('both clients together stay within the connection limit, and every request is sent', async (t) => {
+  let most = 0
+  const rig = await pool(t, {
+    connections: 3,
+    answer: (socket) => {
+      most = Math.max(most, rig.open())
+      setImmediate(() => socket.write(HI))
+    },
+  })
+  for (let round = 0; round < 5; round++) {
+    const calls = Array.from({ length: 30 }, (_, nth) =>
+      stated(rig.origin, (nth + round) % 3 === 0 ? stream() : {}),
+    )
+    t.same(new Set(await Promise.all(calls)), new Set(['hi']))
+  }
+  t.ok(most <= 3, `${most} connections`)
+  t.equal(rig.requests.length, 150)
+  t.equal(rig.origin.calls, 0)
+})
 
-t.test('idle connections of either client leave room for the other one', async (t) => {
+t.test('idle connections of one client make room for the other client', async (t) => {
   const { origin, open } = await pool(t, { connections: 1 })
   for (const more of [{}, stream(), {}, stream(), {}, {}]) {
     t.equal(await stated(origin, more), 'hi')
@@ -177,7 +174,7 @@ t.test('idle connections of either client leave room for the other one', async (
   }
 })
 
-t.test('requests wait in one queue, and one that is given up leaves its turn', async (t) => {
+t.test('requests wait in one queue, and a cancelled request leaves the queue', async (t) => {
   const { origin, requests } = await pool(t, { connections: 1 })
   const leaving = new AbortController()
   const calls = ['a', 'b', 'c'].map((path) =>
@@ -200,7 +197,7 @@ for (const [what, headers, connections] of [
   ['that keeps its connections for 9 s', 'keep-alive: timeout=9, max=100\r\n', 1],
   ['that closes them', 'connection: close\r\n', 2],
 ] as const) {
-  t.test(`a provider ${what} is asked on ${connections} of them`, async (t) => {
+  t.test(`connections to a provider ${what}: two calls use ${connections}`, async (t) => {
     const text = HI.replace('\r\n\r\n', `\r\n${headers}\r\n`)
     const { origin, requests } = await pool(t, {
       connections: 1,
@@ -231,42 +228,38 @@ t.test('a closing pool ends running, waiting and connecting requests', async (t)
   t.equal(origin.calls, 0)
 })
 
-t.test(
-  'over TLS both clients read the same, and sessions are used again',
-  { skip: NO_OPENSSL },
-  async (t) => {
-    const authority = startAuthority(t)
-    const body = 'x'.repeat(300_000)
-    let reused = 0
-    const server = createSecureServer(authority.issue(['DNS:localhost']), (req, res) => {
-      if ((req.socket as TLSSocket).isSessionReused()) reused++
-      req.resume().on('end', () => {
-        if (req.url === '/chunks') res.write(body.slice(0, 100_000), () => res.end(body.slice(100_000)))
-        else res.writeHead(200, { 'content-length': body.length, connection: 'close' }).end(body)
-      })
+t.test('over TLS both clients read the same, and reuse sessions', { skip: NO_OPENSSL }, async (t) => {
+  const authority = startAuthority(t)
+  const body = 'x'.repeat(300_000)
+  let reused = 0
+  const server = createSecureServer(authority.issue(['DNS:localhost']), (req, res) => {
+    if ((req.socket as TLSSocket).isSessionReused()) reused++
+    req.resume().on('end', () => {
+      if (req.url === '/chunks') res.write(body.slice(0, 100_000), () => res.end(body.slice(100_000)))
+      else res.writeHead(200, { 'content-length': body.length, connection: 'close' }).end(body)
     })
-    await once(server.listen(0, 'localhost'), 'listening')
-    t.teardown(() => server.close().closeAllConnections())
-    for (const isLean of [true, false]) {
-      const egress = openEgress({ extraCa: [authority.root], isLean })
-      t.teardown(() => egress.close())
-      const origin = egress.trusted(`https://localhost:${portOf(server)}`)
-      for (const path of ['/length', '/chunks', '/length']) {
-        const answer = must(await origin.call(request({ path })))
-        t.ok(Buffer.from(answer.body).toString() === body, `${path} of the lean client: ${isLean}`)
-        answer.release()
-        const slow: Partial<EgressExchangeRequest> = { path, aheadBytesMax: 1 }
-        t.ok((await textOf(await origin.exchange(chatRequest(slow)))) === body)
-      }
+  })
+  await once(server.listen(0, 'localhost'), 'listening')
+  t.teardown(() => server.close().closeAllConnections())
+  for (const isLean of [true, false]) {
+    const egress = openEgress({ extraCa: [authority.root], isLean })
+    t.teardown(() => egress.close())
+    const origin = egress.trusted(`https://localhost:${portOf(server)}`)
+    for (const path of ['/length', '/chunks', '/length']) {
+      const answer = must(await origin.call(request({ path })))
+      t.ok(Buffer.from(answer.body).toString() === body, `${path} of the lean client: ${isLean}`)
+      answer.release()
+      const slow: Partial<EgressExchangeRequest> = { path, aheadBytesMax: 1 }
+      t.ok((await textOf(await origin.exchange(chatRequest(slow)))) === body)
     }
-    t.ok(reused > 0, `${reused} sessions were used again`)
-    const stranger = openEgress()
-    t.teardown(() => stranger.close())
-    const refused = await stranger.trusted(`https://localhost:${portOf(server)}`).call(request())
-    t.equal(nameOf(refused), 'upstream_failed')
-    t.match(refused, { failure: { detail: "The server's certificate was refused." } })
-  },
-)
+  }
+  t.ok(reused > 0, `${reused} sessions were used again`)
+  const stranger = openEgress()
+  t.teardown(() => stranger.close())
+  const refused = await stranger.trusted(`https://localhost:${portOf(server)}`).call(request())
+  t.equal(nameOf(refused), 'upstream_failed')
+  t.match(refused, { failure: { detail: "The server's certificate was refused." } })
+})
 
 t.test('a request that found no room in the pool blames no provider', async (t) => {
   const { origin, requests } = await pool(t, { connections: 1, answer: () => undefined })

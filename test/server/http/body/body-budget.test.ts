@@ -7,7 +7,7 @@ const by = (organizationId: string, workspaceId: string, key: string) => ({
   key,
 })
 
-t.test('many keys of one organization leave a share of the room to another one', async (t) => {
+t.test('one organization leaves a share of the room to others, however many keys it has', async (t) => {
   const budget = new BodyBudget(1_000)
   const taken = Array.from({ length: 100 }, (_, nth) => budget.take(100, by('flood', `w${nth}`, `k${nth}`)))
   t.equal(taken.filter(Boolean).length, 7)
@@ -24,7 +24,7 @@ t.test('a workspace and a key leave a share of the room to others of their organ
   t.notOk(budget.take(1, by('o', 'w3', 'k5')))
 })
 
-t.test('returned room can be taken again, and a refusal takes nothing', async (t) => {
+t.test('room that is returned can be taken again, and a refusal takes none', async (t) => {
   const budget = new BodyBudget(1_000)
   const caller = by('o', 'w', 'k')
   t.ok(budget.take(300, null))

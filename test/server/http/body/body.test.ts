@@ -66,7 +66,7 @@ t.test('a body is read whole at every size, small ones on the loop and large one
   t.same(front.load, { calls: 0, timers: 0, bodyBytes: 0 })
 })
 
-t.test('a chunked body is read at every size', async (t) => {
+t.test('a chunked body of any size is read', async (t) => {
   const { port } = await open(t)
   for (const bytes of [30, 70_000, 300_000, 3 * MIB]) {
     const client = rawClient(port)
@@ -81,7 +81,7 @@ t.test('a chunked body is read at every size', async (t) => {
   }
 })
 
-t.test('an empty body is 400, announced or not', async (t) => {
+t.test('an empty body is 400, with or without an announced length', async (t) => {
   const { port } = await open(t)
   for (const headers of [{}, { 'content-length': '0' }, { 'transfer-encoding': 'chunked' }]) {
     const client = rawClient(port)
@@ -98,7 +98,7 @@ t.test('an empty body is 400, announced or not', async (t) => {
 })
 
 t.test(
-  'a length over the limit is refused although nothing was sent, and the connection closed',
+  'a length above the limit is refused before the body is sent, and the connection is closed',
   async (t) => {
     const { port } = await open(t, { timers: new Timers() })
     const client = rawClient(port)
@@ -114,7 +114,7 @@ t.test(
   },
 )
 
-t.test('a client that sends 40 MiB first and reads later gets its 413', async (t) => {
+t.test('a client that sends 40 MiB before it reads still gets its 413', async (t) => {
   const { port, front } = await open(t)
   const client = rawClient(port)
   client.send(
@@ -128,7 +128,7 @@ t.test('a client that sends 40 MiB first and reads later gets its 413', async (t
   t.same(front.load, { calls: 0, timers: 0, bodyBytes: 0 })
 })
 
-t.test('a chunked body is refused once it passes the limit', async (t) => {
+t.test('a chunked body is refused once it exceeds the limit', async (t) => {
   const { port } = await open(t)
   const client = rawClient(port)
   client.send(requestText('POST /api/v1/echo', { ...authorized, 'transfer-encoding': 'chunked' }))
@@ -142,7 +142,7 @@ for (const [title, who, bytesMax] of [
   ['a body that is refused', authorized, REFUSED_BODY_BYTES_MAX],
   ['the body of a stranger', {}, UNKNOWN_CALLER_BODY_BYTES_MAX],
 ] as const) {
-  t.test(`no more than a bound is read of ${title}`, async (t) => {
+  t.test(`reads only a limited number of bytes of ${title}`, async (t) => {
     const { port } = await open(t)
     const client = rawClient(port)
     client.send(requestText('POST /api/v1/echo', { ...who, 'content-length': String(1024 * MIB) }))
@@ -158,7 +158,7 @@ for (const [title, who, bytesMax] of [
   })
 }
 
-t.test('a body in more tiny chunks than a number is refused', async (t) => {
+t.test('refuses a body in more than TINY_CHUNKS_MAX tiny chunks', async (t) => {
   const { port } = await open(t)
   const client = rawClient(port)
   client.send(requestText('POST /api/v1/echo', { ...json, 'transfer-encoding': 'chunked' }))
@@ -166,7 +166,7 @@ t.test('a body in more tiny chunks than a number is refused', async (t) => {
   t.match(await client.closed(), /^HTTP\/1\.1 400 [^]*tiny chunks/)
 })
 
-t.test('little is read of a refused body in tiny chunks', async (t) => {
+t.test('reads only a small part of a refused body in tiny chunks', async (t) => {
   const { port } = await open(t)
   const client = rawClient(port)
   client.send(requestText('POST /api/v1/echo', { 'transfer-encoding': 'chunked' }))
@@ -174,7 +174,7 @@ t.test('little is read of a refused body in tiny chunks', async (t) => {
   t.match(await client.closed(), /^HTTP\/1\.1 401 /)
 })
 
-t.test('a refused caller that keeps a small body back keeps its connection', async (t) => {
+t.test('a refused caller that has not sent its small body yet keeps its connection', async (t) => {
   const { port } = await open(t)
   const client = rawClient(port)
   t.teardown(() => client.destroy())
@@ -186,7 +186,7 @@ t.test('a refused caller that keeps a small body back keeps its connection', asy
   t.match(await client.until(/\{"chars":1\}$/), /401 Unauthorized[\s\S]*200 OK/)
 })
 
-t.test('a body that stalls is 408, before its first byte and in its middle', async (t) => {
+t.test('a body that stalls is 408, before its first byte and in the middle', async (t) => {
   const { port, front } = await open(t, { timers: hurried() })
   for (const begun of ['', '{"model":']) {
     const client = rawClient(port)
@@ -197,7 +197,7 @@ t.test('a body that stalls is 408, before its first byte and in its middle', asy
   t.equal(front.load.bodyBytes, 0)
 })
 
-t.test('embeddings.create 408: a body that does not come', async (t) => {
+t.test('embeddings.create 408: a body that never arrives', async (t) => {
   const { port } = await openFront(t, [createEmbeddings], { timers: hurried() })
   const client = rawClient(port)
   t.teardown(() => client.destroy())
@@ -205,7 +205,7 @@ t.test('embeddings.create 408: a body that does not come', async (t) => {
   t.match(await client.until(/\}$/), /^HTTP\/1\.1 408 Request Timeout\r\n[\s\S]*body_slow/)
 })
 
-t.test('a large body waits at the door until its caller is known', async (t) => {
+t.test('a large body is not read until its caller is known', async (t) => {
   let open = (): void => undefined
   const loaded = new Promise<void>((resolve) => {
     open = resolve
@@ -223,7 +223,7 @@ t.test('a large body waits at the door until its caller is known', async (t) => 
   t.match(await client.until(/"bulk":\d+\}$/), new RegExp(`"bulk":${text.length - 24}\\}$`))
 })
 
-t.test('a front that holds as many body bytes as it may answers 503', async (t) => {
+t.test('a front that holds its maximum of body bytes answers 503', async (t) => {
   const { url, front } = await open(t, { bodiesBytesMax: 2 * MIB })
   const answer = await post(url, sized(3 * MIB))
   t.equal(answer.status, 503)
@@ -232,7 +232,7 @@ t.test('a front that holds as many body bytes as it may answers 503', async (t) 
   t.equal(front.load.bodyBytes, 0)
 })
 
-t.test('lengths that are only announced take nothing from others', async (t) => {
+t.test('lengths that are only announced take no room from others', async (t) => {
   const { url, port, front } = await open(t)
   const announced = requestText('POST /api/v1/echo', {
     ...authorized,
@@ -246,7 +246,7 @@ t.test('lengths that are only announced take nothing from others', async (t) => 
   for (const client of clients) client.destroy()
 })
 
-t.test('a small body that comes slowly counts as a large one does', async (t) => {
+t.test('a small body that arrives slowly is counted like a large one', async (t) => {
   const { port, front } = await open(t)
   const client = rawClient(port)
   client.send(requestText('POST /api/v1/echo', { ...json, 'content-length': '200000' }, 'x'.repeat(100_000)))
@@ -256,7 +256,7 @@ t.test('a small body that comes slowly counts as a large one does', async (t) =>
   t.equal(front.load.bodyBytes, 0)
 })
 
-t.test('the bodies of one key leave room to other keys', async (t) => {
+t.test('the bodies of one key leave room for other keys', async (t) => {
   const { url, port, front } = await open(t, { bodiesBytesMax: 8 * MIB })
   const client = rawClient(port)
   client.send(
@@ -279,7 +279,7 @@ t.test('the bodies of one key leave room to other keys', async (t) => {
   t.equal(front.load.bodyBytes, 0)
 })
 
-t.test('the fault of a body above a size is not searched for on the loop', async (t) => {
+t.test('the error in a large invalid body is not located on the event loop', async (t) => {
   let jobs = 0
   const counted: HttpOptions['jobs'] = {
     here: (name, input) => threads().here(name, input),
@@ -304,7 +304,7 @@ t.test('the fault of a body above a size is not searched for on the loop', async
   }
 })
 
-t.test('nothing of a body is logged, valid or not', async (t) => {
+t.test('nothing of a body is logged, whether it is valid or not', async (t) => {
   const { url, lines, settled } = await open(t)
   for (const body of [
     '{"model":"m","input":"canary"}',

@@ -96,7 +96,7 @@ function refusedAs(failure: Failure): Failure | null {
   return failure.name === 'form_malformed' ? null : failure
 }
 
-t.test('a file reads as busboy alone reads it, whatever the pieces are', async (t) => {
+t.test('a file reads the same as with busboy alone, however it is split', async (t) => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(piece, { maxLength: 40 }),
@@ -117,7 +117,7 @@ t.test('a file reads as busboy alone reads it, whatever the pieces are', async (
 })
 
 t.test(
-  'a delimiter ends the file wherever the pieces are cut, and the file has no bytes after it',
+  'a delimiter ends the file wherever the pieces are split, and no later bytes belong to the file',
   async (t) => {
     const content = `${'x'.repeat(60)}${DELIMITER.slice(0, -1)}${'y'.repeat(30)}`
     const body = form([filePart(content), fieldPart('last', 'z'.repeat(50))], BOUNDARY)
@@ -133,7 +133,7 @@ t.test(
   },
 )
 
-t.test('a file may have any number of beginnings of the delimiter', async (t) => {
+t.test('a file may contain any number of prefixes of the delimiter', async (t) => {
   for (const [gap, count] of [
     [100, 40],
     [0, 40],
@@ -146,7 +146,7 @@ t.test('a file may have any number of beginnings of the delimiter', async (t) =>
   }
 })
 
-t.test('a file that is cut short is malformed while it is scanned', async (t) => {
+t.test('a file that is truncated while it is scanned is malformed', async (t) => {
   const body = form([filePart('x'.repeat(200))], BOUNDARY)
   const scanned = body.subarray(0, 250)
   for (let length = 200; length < scanned.length; length++) {
@@ -154,7 +154,7 @@ t.test('a file that is cut short is malformed while it is scanned', async (t) =>
   }
 })
 
-t.test('the scan begins within the file alone', async (t) => {
+t.test('the scan begins only inside the file', async (t) => {
   const scan = new FileScan(BOUNDARY)
   const plain = Buffer.from('x'.repeat(40))
   t.ok(scan.mayBegin(plain, 40))

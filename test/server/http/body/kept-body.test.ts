@@ -41,7 +41,7 @@ async function open(t: Test, more: Partial<HttpOptions> = {}) {
   return { ...opened, post, held }
 }
 
-t.test('an operation holds the bytes of its caller, which count until it ends', async (t) => {
+t.test('an operation holds the bytes of its caller, and they count until it ends', async (t) => {
   const { front, post, held } = await open(t)
   const values = `{${'"a":{},'.repeat(INLINE_JSON_VALUES_MAX)}"model":"m","messages":[{"role":"user","content":"x"}]}`
   for (const text of [
@@ -66,7 +66,7 @@ t.test('an operation holds the bytes of its caller, which count until it ends', 
   }
 })
 
-t.test('released bytes no longer count, though the call goes on', async (t) => {
+t.test('released bytes no longer count, although the call continues', async (t) => {
   const { front, post, held } = await open(t)
   for (const bytes of [1_000, 100_000, 3 * MIB]) {
     const coming = held()
@@ -82,7 +82,7 @@ t.test('released bytes no longer count, though the call goes on', async (t) => {
   }
 })
 
-t.test('a small body is refused where a front has no room to keep it', async (t) => {
+t.test('a small body is refused when a front has no room to keep it', async (t) => {
   const { front, post, held } = await open(t, { bodiesBytesMax: 2_000 })
   const coming = held()
   const first = post(sized(900))

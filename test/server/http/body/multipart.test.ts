@@ -28,7 +28,7 @@ import {
 const CONTENT = Buffer.from(`one\r\n--${BOUNDARY.slice(0, 9)}\r\n-${BOUNDARY}\r\ntwo\r\n\r--\n`)
 const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
 
-t.test('a form gives its file, its name and its other fields, in any order of the parts', async (t) => {
+t.test('a form yields its file, its name and its other fields, with the parts in any order', async (t) => {
   const { port } = await openFront(t, [uploadEcho('form')])
   const parts = [fieldPart('purpose', 'assistants'), filePart(CONTENT, 'out/a.txt'), fieldPart('extra', 'ü')]
   for (const order of [parts, [...parts].reverse()]) {
@@ -43,7 +43,7 @@ t.test('a form gives its file, its name and its other fields, in any order of th
   }
 })
 
-t.test('a form cut in two at any offset reads the same, with a length and in chunks', async (t) => {
+t.test('a form split at any offset reads the same, with a length and in chunks', async (t) => {
   const { port } = await openFront(t, [uploadEcho('form')])
   const body = Buffer.concat([
     Buffer.from('preamble\r\n'),
@@ -86,7 +86,7 @@ t.test('a form cut at any offset reads the same where no piece is gathered befor
   t.same(wrong, [])
 })
 
-t.test('a form in random pieces, single bytes among them, reads the same', async (t) => {
+t.test('a form in random pieces, also of single bytes, reads the same', async (t) => {
   const { port } = await openFront(t, [uploadEcho('form')])
   const piece = fc.constantFrom(
     '\r',
@@ -138,7 +138,7 @@ t.test('a large file passes byte for byte', async (t) => {
   t.equal(body['sha256'], sha256(content))
 })
 
-t.test('a form that is cut short at any offset is 400 and never a file', async (t) => {
+t.test('a form that is truncated at any offset is 400 and never a file', async (t) => {
   const { port } = await openFront(t, [uploadEcho('form')])
   const body = form([fieldPart('purpose', 'x'), filePart('content')])
   const answers: string[] = []
@@ -149,7 +149,7 @@ t.test('a form that is cut short at any offset is 400 and never a file', async (
   t.same(answers, [])
 })
 
-t.test('a second file part is refused, under the same name and under another', async (t) => {
+t.test('a second file part is refused, with the same name or another', async (t) => {
   const { port } = await openFront(t, [uploadEcho('form')])
   const other = { ...filePart('b'), disposition: 'form-data; name="other"; filename="b"' }
   for (const parts of [
@@ -217,7 +217,7 @@ t.test('so many fields, of so many bytes each, pass; one more of either is refus
   t.match(await sendForm(port, form([filePart('a'), large])), { status: 400, message: /too large/ })
 })
 
-t.test('bounds the bytes around the file', async (t) => {
+t.test('limits the bytes around the file', async (t) => {
   const { port } = await openFront(t, [uploadEcho('form')])
   const body = Buffer.concat([
     Buffer.alloc(limits.FORM_EXTRA_BYTES_MAX + 1, 'p'),
@@ -227,7 +227,7 @@ t.test('bounds the bytes around the file', async (t) => {
   t.match(await sendForm(port, body), { status: 400, type: 'form_invalid', message: /not counting its file/ })
 })
 
-t.test('filenames are UTF-8, plain or by RFC 5987, and may have folders', async (t) => {
+t.test('filenames are UTF-8, plain or by RFC 5987, and may contain folders', async (t) => {
   const { port } = await openFront(t, [uploadEcho('form')])
   const name = async (disposition: string): Promise<unknown> =>
     (await sendForm(port, form([{ disposition: `form-data; name=file; ${disposition}`, content: 'a' }])))
@@ -239,7 +239,7 @@ t.test('filenames are UTF-8, plain or by RFC 5987, and may have folders', async 
   t.equal(await name(`filename="${longest}"`), longest)
 })
 
-t.test('filenames with refused characters, segments and lengths are 400', async (t) => {
+t.test('filenames with refused characters, invalid segments or excessive length are 400', async (t) => {
   const { port } = await openFront(t, [uploadEcho('form')])
   const names = [
     '/a',
@@ -270,7 +270,7 @@ t.test('filenames with refused characters, segments and lengths are 400', async 
 })
 
 t.test(
-  'a quote or a line end in a name is refused as fetch writes it, as curl does, and as it is',
+  'a quote or a line end in a filename is refused, escaped as in fetch, escaped as in curl, or raw',
   async (t) => {
     const { port } = await openFront(t, [uploadEcho('form')])
     for (const character of ['"', '\r', '\n']) {
@@ -291,7 +291,7 @@ t.test(
   },
 )
 
-t.test('a control character in a name is refused as such, wherever the form is cut', async (t) => {
+t.test('a control character in a name is refused as such, wherever the form is split', async (t) => {
   const { port } = await openFront(t, [uploadEcho('form')])
   for (const character of ['\0', '\x01', '\x7f', 'À\0']) {
     const body = form([fieldPart('purpose', 'x'), filePart('content', `a${character}b`)])
@@ -309,7 +309,7 @@ t.test('a control character in a name is refused as such, wherever the form is c
   t.same(wrong, [])
 })
 
-t.test('the refusal of a malformed form names its fault', async (t) => {
+t.test('the refusal of a malformed form names the error', async (t) => {
   const { port } = await openFront(t, [uploadEcho('form')])
   const good = form([filePart('content')])
   const bare = good.toString().replaceAll('\r\n', '\n')
@@ -330,13 +330,13 @@ t.test('the refusal of a malformed form names its fault', async (t) => {
   }
 })
 
-t.test('a file beyond the limit is 413 at once by its length', async (t) => {
+t.test('a file above the limit is 413 at once because of its announced length', async (t) => {
   const { port } = await openFront(t, [uploadEcho('form')])
   const client = beginUpload(port, limits.FILE_BYTES_MAX + limits.FORM_EXTRA_BYTES_MAX + 1)
   t.match(await answerOf(client), { status: 413, type: 'file_too_large' })
 })
 
-t.test('another content type, and one without a usable boundary, are 400', async (t) => {
+t.test('another content type, or one without a usable boundary, is 400', async (t) => {
   const { port } = await openFront(t, [uploadEcho('form')])
   for (const type of [
     'application/json',
@@ -353,7 +353,7 @@ t.test('another content type, and one without a usable boundary, are 400', async
   t.equal(boundaryOf('multipart/form-data; boundary="a b:c"'), 'a b:c')
 })
 
-t.test('no form around a file is smaller than the overhead that is taken off its length', async (t) => {
+t.test('no form has less overhead around its file than the amount subtracted from its length', async (t) => {
   const { port } = await openFront(t, [uploadEcho('form')])
   const smallest = `--b\r\ncontent-disposition:form-data;name=file;filename=a\r\n\r\nX\r\n--b--`
   t.equal(smallest.length, smallestOverhead('b') + 1)

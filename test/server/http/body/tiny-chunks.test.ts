@@ -30,7 +30,7 @@ for (const [kind, body] of [
   ['raw', Buffer.alloc(100_000, 'x')],
   ['form', form([fieldPart('a', 'b'.repeat(60_000)), filePart('x'.repeat(40_000))])],
 ] as const) {
-  t.test(`a ${kind} body in chunks of one byte reads the same, up to a number of them`, async (t) => {
+  t.test(`a ${kind} body in chunks of one byte reads the same, up to TINY_CHUNKS_MAX chunks`, async (t) => {
     const { port } = await openFront(t, [uploadEcho(kind)])
     const fine = beginUpload(port, null)
     fine.send(Buffer.concat([oneByOne(body), Buffer.from('0\r\n\r\n')]))
@@ -42,7 +42,7 @@ for (const [kind, body] of [
   })
 }
 
-t.test('chunks of a fair size are never too many', async (t) => {
+t.test('chunks of at least TINY_CHUNK_BYTES are not limited in number', async (t) => {
   const stand = body()
   const chunk = new ArrayBuffer(TINY_CHUNK_BYTES)
   for (let nth = 0; nth < TINY_CHUNKS_MAX + 10; nth++) stand.body.chunk(chunk, false)
@@ -50,7 +50,7 @@ t.test('chunks of a fair size are never too many', async (t) => {
   stand.body.stop()
 })
 
-t.test('the receiver of a body gets few pieces, however many chunks it comes in', async (t) => {
+t.test('the receiver of a body gets few pieces, however many chunks arrive', async (t) => {
   const stand = body()
   for (let nth = 0; nth < 85_000; nth++) stand.body.chunk(new ArrayBuffer(1), nth === 84_999)
   t.same(
@@ -61,7 +61,7 @@ t.test('the receiver of a body gets few pieces, however many chunks it comes in'
   t.same([stand.hasEnded(), stand.timers.count], [true, 0])
 })
 
-t.test('chunks that come before the body is received become one piece', async (t) => {
+t.test('chunks that arrive before the body is read become one piece', async (t) => {
   const stand = body(false)
   for (let nth = 0; nth < 85_000; nth++) stand.body.chunk(new ArrayBuffer(1), false)
   stand.receive()
@@ -69,7 +69,7 @@ t.test('chunks that come before the body is received become one piece', async (t
   stand.body.stop()
 })
 
-t.test('a few bytes are handed on although no more come', async (t) => {
+t.test('a few bytes are passed on after a short wait even when no more arrive', async (t) => {
   const stand = body()
   stand.body.chunk(new ArrayBuffer(3), false)
   t.same(stand.sizes, [])
@@ -78,7 +78,7 @@ t.test('a few bytes are handed on although no more come', async (t) => {
   stand.body.stop()
 })
 
-t.test('a body that never stalls and brings too little in its time is refused', async (t) => {
+t.test('a body that never stalls but is too slow on average is refused', async (t) => {
   const stand = body()
   const step = BODY_STALL_MS - 1_000
   for (let passed = 0; passed <= BODY_PACE_MS + step && stand.failures.length === 0; passed += step) {

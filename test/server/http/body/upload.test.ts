@@ -47,7 +47,7 @@ function beginWith(port: number, declared: number, body: string): RawClient {
 const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
 
 for (const isChunked of [false, true]) {
-  t.test(`a raw body passes byte for byte${isChunked ? ', in chunks' : ''}`, async (t) => {
+  t.test(`a raw body is received byte for byte${isChunked ? ', in chunks' : ''}`, async (t) => {
     const { port } = await openFront(t, [uploadEcho('raw')])
     const content = randomBytes(2_000_000)
     const client = beginUpload(port, isChunked ? null : content.length)
@@ -65,7 +65,7 @@ t.test('an empty raw body is an upload of no bytes', async (t) => {
   t.match(await answerOf(beginUpload(port, 0)), { status: 200, body: { sizeBytes: 0 } })
 })
 
-t.test('an upload says how many bytes it can have at most', async (t) => {
+t.test('an upload reports the maximum number of bytes that it can have', async (t) => {
   const seen: (number | null)[] = []
   const before = async (upload: Upload): Promise<void> =>
     void seen.push(upload.bytesAtMost, upload.slackBytes)
@@ -79,7 +79,7 @@ t.test('an upload says how many bytes it can have at most', async (t) => {
   t.same(seen, [3, 0, null, 0])
 })
 
-t.test('a body stands still until it is received: at most one read of it is taken', async (t) => {
+t.test('a body is paused until it is received: at most one read of it is taken', async (t) => {
   const ready = gate()
   const { port } = await openFront(t, [uploadEcho('raw', { before: () => ready.opened })])
   const content = randomBytes(40_000_000)
@@ -92,7 +92,7 @@ t.test('a body stands still until it is received: at most one read of it is take
   t.match(await answerOf(client), { status: 200, body: { sha256: sha256(content) } })
 })
 
-t.test('a paused upload takes no more until it is resumed', async (t) => {
+t.test('a paused upload reads no more until it is resumed', async (t) => {
   let taken = 0
   const waiting: { upload: Upload | null } = { upload: null }
   const onPiece = (upload: Upload, bytes: Uint8Array): boolean => {
@@ -115,7 +115,7 @@ t.test('a paused upload takes no more until it is resumed', async (t) => {
 })
 
 for (const size of [1_000, 60_000, 3_000_000]) {
-  t.test(`a connection serves on after an answer to an unread upload of ${size} bytes`, async (t) => {
+  t.test(`a connection is reused after an answer to an unread upload of ${size} bytes`, async (t) => {
     const refusing = operation({
       path: '/upload',
       input: { upload: 'raw' },
@@ -133,14 +133,14 @@ for (const size of [1_000, 60_000, 3_000_000]) {
   })
 }
 
-t.test('an announced length beyond the limit is 413 before the operation', async (t) => {
+t.test('an announced length above the limit is 413 before the operation runs', async (t) => {
   let isRun = false
   const { port } = await openFront(t, [uploadEcho('raw', { before: async () => void (isRun = true) })])
   t.match(await answerOf(beginUpload(port, FILE_BYTES_MAX + 1)), { status: 413, type: 'file_too_large' })
   t.notOk(isRun)
 })
 
-t.test('a body in chunks is 413 as soon as it passes the limit', async (t) => {
+t.test('a body in chunks is 413 as soon as it exceeds the limit', async (t) => {
   const { port, front } = await openFront(t, [uploadEcho('raw')])
   const client = beginUpload(port, null)
   const piece = chunkOf(Buffer.alloc(8 * 1024 * 1024))
@@ -154,7 +154,7 @@ t.test('a body in chunks is 413 as soon as it passes the limit', async (t) => {
   await until(() => front.load.calls === 0 && front.load.timers === 0)
 })
 
-t.test('a body that stalls while we read is refused, not one that we keep waiting', async (t) => {
+t.test('a body that stalls while Sluice reads it is refused, but not while Sluice pauses it', async (t) => {
   const { timers, pass } = movedTimers()
   const failures: Failure[] = []
   const [started, ready, taken] = [gate(), gate(), gate()]
@@ -182,7 +182,7 @@ t.test('a body that stalls while we read is refused, not one that we keep waitin
   client.destroy()
 })
 
-t.test('an upload that flows outlasts the deadline of its operation', async (t) => {
+t.test('an upload that keeps sending may exceed the deadline of its operation', async (t) => {
   t.ok(UPLOAD_DEADLINE_MS > BODY_STALL_MS)
   // Over whenever the test lets time pass: a turn of the wheel takes longer.
   const deadlineMs = 1
@@ -210,7 +210,7 @@ for (const [kind, stage] of [
 ] as const) {
   for (const way of ['end', 'reset'] as const) {
     t.test(
-      `a client that leaves a ${kind} upload (${way}) ${stage} ends it, and nothing is left`,
+      `a client that disconnects from a ${kind} upload (${way}) ${stage} ends it, and nothing is left`,
       async (t) => {
         const failures: Failure[] = []
         const [started, ready] = [gate(), gate()]
@@ -254,7 +254,7 @@ for (const [kind, stage] of [
   }
 }
 
-t.test('a drain ends an upload that flows', async (t) => {
+t.test('a drain ends an upload that is still being sent', async (t) => {
   const failures: Failure[] = []
   const {
     port,

@@ -28,7 +28,7 @@ function openTime() {
 
 const LONG_MS = 60_000
 
-t.test('an operation is aborted at its deadline, and has the whole grace from then on', (t) => {
+t.test('an operation is aborted at its deadline, and the whole grace period starts then', (t) => {
   const { time, exchange, armed } = openTime()
   time.limit(0)
   armed[0]?.fire()
@@ -40,7 +40,7 @@ t.test('an operation is aborted at its deadline, and has the whole grace from th
   t.end()
 })
 
-t.test('a deadline that moved on restarts its timer only when that fires', (t) => {
+t.test('a deadline that was extended restarts its timer only when the timer fires', (t) => {
   const { time, exchange, armed } = openTime()
   time.limit(0)
   time.allow(LONG_MS)
@@ -52,7 +52,7 @@ t.test('a deadline that moved on restarts its timer only when that fires', (t) =
   t.end()
 })
 
-t.test('a deadline that comes nearer than its timer has a timer of its own', (t) => {
+t.test('a deadline that is earlier than the running timer gets a new timer', (t) => {
   const { time, armed } = openTime()
   time.limit(0)
   time.allow(LONG_MS)
@@ -64,7 +64,7 @@ t.test('a deadline that comes nearer than its timer has a timer of its own', (t)
   t.end()
 })
 
-t.test('while the body comes the time begins again', (t) => {
+t.test('the deadline restarts while the body is still arriving', (t) => {
   const { time, exchange, armed } = openTime()
   exchange.isReceiving = true
   time.limit(0)
@@ -74,7 +74,7 @@ t.test('while the body comes the time begins again', (t) => {
   t.end()
 })
 
-t.test('a call that is over arms no timer, even when its time is restarted', (t) => {
+t.test('a finished call starts no timer, even when its time is restarted', (t) => {
   const { time, armed } = openTime()
   time.limit(LONG_MS)
   time.stop()

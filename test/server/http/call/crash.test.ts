@@ -61,7 +61,7 @@ for (const [when, request, parts] of cases) {
   })
 }
 
-t.test('an answer whose memory release throws still reaches its reader, and settles', async (t) => {
+t.test('an answer whose memory release throws still reaches its client, and the call settles', async (t) => {
   const value: Success = {
     kind: 'bytes',
     parts: [Buffer.from('{}')],

@@ -7,7 +7,7 @@ interface Answer {
   readonly error: { readonly message: string; readonly metadata: { readonly error_type: string } }
 }
 
-t.test('404 route_unknown: a wrong base URL or port gets the sentence that mends it', async (t) => {
+t.test('404 route_unknown: a wrong base URL or port gets an explanation with the right one', async (t) => {
   const { url } = await openFront(t, OPERATIONS)
   const cases: readonly (readonly [path: string, cure: RegExp])[] = [
     [
@@ -39,7 +39,7 @@ t.test('404 route_unknown: a wrong base URL or port gets the sentence that mends
   t.notMatch(misspelled.error.message, /admin port/)
 })
 
-t.test('404 not_served: moderations are named as such under each base URL', async (t) => {
+t.test('404 not_served: the answer names moderations as unavailable under each base URL', async (t) => {
   const { url } = await openFront(t, OPERATIONS)
   for (const path of ['/api/v1/moderations', '/v1/moderations', '/api/v1/v1/moderations']) {
     const { error } = (await (await fetch(url + path, { method: 'POST' })).json()) as Answer
@@ -49,7 +49,7 @@ t.test('404 not_served: moderations are named as such under each base URL', asyn
 })
 
 t.test(
-  '401: a key of another maker, form or place is answered with its cure, never with the key',
+  '401: a key from another vendor, in another form or in the wrong place gets a fix in the answer, and is not repeated',
   async (t) => {
     const { url } = await openFront(t, OPERATIONS)
     const random = 'Zq'.repeat(24)

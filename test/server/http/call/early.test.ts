@@ -43,7 +43,7 @@ for (const [how, announced] of [
   ['a large', { 'content-length': String(MIB) }],
   ['a chunked', { 'transfer-encoding': 'chunked' }],
 ] as const) {
-  t.test(`a refusal by the head does not wait for ${how} body`, async (t) => {
+  t.test(`a refusal based on the head does not wait for ${how} body`, async (t) => {
     const { port, front } = await open(t)
     for (const [status, line, headers] of REFUSED) {
       if (headers['content-length'] !== undefined && 'transfer-encoding' in announced) continue
@@ -63,7 +63,7 @@ for (const [how, pieces] of [
   ['in one packet with its body', (head: string) => [`${head}a small body`]],
   ['whose body follows at once', (head: string) => [head, 'a small body']],
 ] as const) {
-  t.test(`a refusal of a request ${how} arrives whole before its connection ends`, async (t) => {
+  t.test(`a refusal of a request ${how} is sent whole before its connection ends`, async (t) => {
     const { port, front } = await open(t)
     for (const connection of ['close', 'keep-alive']) {
       for (const [status, line, headers] of REFUSED) {
@@ -107,7 +107,7 @@ t.test('a refusal by the head does not wait for the first call with the same ide
 })
 
 t.test(
-  'a client that waits for 100 Continue and is refused has its connection closed, however small its body',
+  'a client that waits for 100 Continue and is refused is disconnected, however small its body',
   async (t) => {
     const { port } = await open(t)
     const client = rawClient(port)

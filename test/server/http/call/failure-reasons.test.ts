@@ -9,7 +9,7 @@ import { openEmbeddings } from '../../../support/embeddings/embeddings-front.ts'
 import { AUTHORIZATION } from '../../../support/front.ts'
 
 t.test(
-  'embeddings.create 400: the log gets the inputs that were wrong, without a word of the call',
+  'embeddings.create 400: the log names the invalid inputs, and contains no text from the call',
   async (t) => {
     const { url, settled, untilSettled } = await openEmbeddings(t)
     const send = (path: string, body: unknown): Promise<Response> =>
@@ -52,7 +52,7 @@ function wrongBodies(schema: TSchema): readonly unknown[] {
   ])
 }
 
-t.test('no body of any operation leaves a word of its caller in a reason', (t) => {
+t.test('no recorded reason contains text from the body of a caller, for any operation', (t) => {
   let issuesSeen = 0
   for (const [name, { schema }] of Object.entries(BODIES)) {
     for (const body of wrongBodies(schema)) {
@@ -66,7 +66,7 @@ t.test('no body of any operation leaves a word of its caller in a reason', (t) =
   t.end()
 })
 
-t.test('pointers into conversations keep the names of their forms', (t) => {
+t.test('pointers into conversations keep the member names of their body format', (t) => {
   const pathsOf = (name: keyof typeof BODIES, body: object) =>
     reasonOf(
       { name: 'body_invalid', metadata: { issues: issuesOf(BODIES[name].schema, body) } },

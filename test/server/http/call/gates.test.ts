@@ -61,7 +61,7 @@ async function openGated(t: Test, shut: Shut) {
 }
 
 t.test(
-  'refusals come in their order: credentials, kind, programme, region, scope, writes, limit, name, body',
+  'refusals have a fixed order: credentials, kind, programme, region, scope, writes, limit, name, body',
   async (t) => {
     const unknown = { scope: () => fail('intern_unknown') }
     const closed = { isInProgramme: false, mayWriteVault: false }
@@ -89,7 +89,7 @@ t.test(
 )
 
 t.test(
-  'an operation without gates is served outside of the programme, on regional hostnames and while writes are disabled',
+  'an operation without gates is served outside the programme, on regional hostnames and while writes are disabled',
   async (t) => {
     const shut = { key: { isInProgramme: false, mayWriteVault: false }, http: { regionalHosts: REGIONAL } }
     const { url } = await openFront(t, [operation()], {
@@ -106,7 +106,7 @@ t.test(
 )
 
 t.test(
-  'a hostname is regional whatever its case, port and last dot, and only when it is exactly that',
+  'a hostname is regional in any case, with any port or a final dot, and only on an exact match',
   async (t) => {
     const { port } = await openGated(t, { http: { regionalHosts: ['eu.sluice.example'] } })
     const statusAt = async (host: string): Promise<string> => {
@@ -158,7 +158,7 @@ t.test('a scope sees the key and the decoded segments, even next to one that doe
   ])
 })
 
-t.test('the body waits while a scope is looked up, and is read after that', async (t) => {
+t.test('the body is read only after the scope is looked up', async (t) => {
   const answer = gate()
   const scope = async (): Promise<Outcome<null>> => {
     await answer.opened
@@ -172,7 +172,7 @@ t.test('the body waits while a scope is looked up, and is read after that', asyn
 })
 
 t.test(
-  'a client that leaves while its scope is looked up leaves nothing, and nothing runs for it',
+  'a client that disconnects while its scope is looked up leaves nothing, and its operation does not run',
   async (t) => {
     const [looked, answer] = [gate(), gate()]
     const scope = async (): Promise<Outcome<null>> => {
@@ -196,7 +196,7 @@ t.test(
   },
 )
 
-t.test('a scope that throws is 500 without its words', async (t) => {
+t.test('a scope that throws is 500 without its message', async (t) => {
   const { ask } = await openGated(t, { access: { scope: () => Promise.reject(new Error('secret words')) } })
   t.equal(await ask(KEY), '500 internal')
 })

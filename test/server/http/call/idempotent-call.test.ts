@@ -94,7 +94,7 @@ async function openStand(
 }
 
 t.test(
-  'the same call gets the first answer again, byte by byte, and runs once; without the header every call is new',
+  'the same call gets the first answer again, byte for byte, and runs once; without the header every call is new',
   async (t) => {
     const { post, runs, url } = await openStand(t)
     const first = await post()
@@ -109,13 +109,13 @@ t.test(
   },
 )
 
-t.test('a success of another status is replayed with it', async (t) => {
+t.test('a success with another status is replayed with that status', async (t) => {
   const { post } = await openStand(t, answer, { success: { status: 201, body: Type.Object({}) } })
   t.same([(await post()).status, (await post()).status], [201, 201])
 })
 
 t.test(
-  'another body or query is refused, with 422 or 409 where listed, else 400; another order of the query is the same',
+  'another body or query is refused, with 422 or 409 where listed, else 400; a reordered query is the same',
   async (t) => {
     for (const [statuses, status] of [
       [[400, 409, 422], 422],
@@ -132,7 +132,7 @@ t.test(
   },
 )
 
-t.test('a body that is read in a thread is compared too', async (t) => {
+t.test('a body that is read in a thread is also compared', async (t) => {
   const { post, runs } = await openStand(t)
   const large = body('x'.repeat(INLINE_JSON_BYTES_MAX))
   t.match(
@@ -143,13 +143,13 @@ t.test('a body that is read in a thread is compared too', async (t) => {
   t.equal(runs(), 1)
 })
 
-t.test('an operation without a body is repeated alike', async (t) => {
+t.test('replays an operation without a body', async (t) => {
   const { post, runs } = await openStand(t, answer, { input: {} })
   t.match([await post({ body: '' }), await post({ body: '' })], [{ replayed: null }, { replayed: 'true' }])
   t.equal(runs(), 1)
 })
 
-t.test('the key of another caller is another key', async (t) => {
+t.test('the same idempotency key from another caller is a different key', async (t) => {
   const { post, runs } = await openStand(t)
   await post()
   t.match(await post({ as: OTHER_KEY }), { replayed: null })
@@ -195,7 +195,7 @@ t.test('a repetition waits for the first call with its body unread, and gets its
   t.equal(runs(), 1)
 })
 
-t.test('a repetition that has waited long enough gets 503 where listed, else 500', async (t) => {
+t.test('a repetition that has waited too long gets 503 where listed, else 500', async (t) => {
   for (const [statuses, status] of [
     [[400, 503], 503],
     [[400], 500],
@@ -220,7 +220,7 @@ t.test('a repetition that has waited long enough gets 503 where listed, else 500
 })
 
 t.test(
-  'waiting takes nothing from the time of the call, and an operation that misses its deadline keeps its key until it ends',
+  'waiting does not shorten the time of the call, and an operation that misses its deadline keeps its key until it ends',
   async (t) => {
     let release = (): void => undefined
     const gate = new Promise<void>((go) => (release = go))
@@ -240,7 +240,7 @@ t.test(
   },
 )
 
-t.test('failures are not remembered: neither of validation, nor of the operation, nor a bug', async (t) => {
+t.test('remembers no failures: neither of validation, nor of the operation, nor a bug', async (t) => {
   const run: Run = (call, count) => {
     if (count === 1) return fail('upstream_refused')
     if (count === 2) throw new Error('a bug')
@@ -255,7 +255,7 @@ t.test('failures are not remembered: neither of validation, nor of the operation
   t.match(await post(), { status: 200, text: '{"nth":3}', replayed: 'true' })
 })
 
-t.test('a client that leaves before its body is whole leaves the key free', async (t) => {
+t.test('a client that disconnects before its body is complete leaves the key free', async (t) => {
   const { port, post, store, untilSettled } = await openStand(t)
   const client = rawClient(port)
   client.send(
@@ -269,7 +269,7 @@ t.test('a client that leaves before its body is whole leaves the key free', asyn
 })
 
 t.test(
-  'a call that fails while its body comes does not run when the rest of it has come, though its turn is not ended yet',
+  'a call that fails while its body arrives does not run when the rest arrives during its cleanup',
   async (t) => {
     const turn = (): Promise<void> => new Promise((next) => setImmediate(next))
     let [hasBegun, runs] = [false, 0]
@@ -309,7 +309,7 @@ t.test(
   },
 )
 
-t.test('the answer of a call that continued after its client left is remembered', async (t) => {
+t.test('remembers the answer of a call that continued after its client disconnected', async (t) => {
   let release = (): void => undefined
   const gate = new Promise<void>((go) => (release = go))
   const { post, runs } = await openStand(t, async (call, count) => {
@@ -325,7 +325,7 @@ t.test('the answer of a call that continued after its client left is remembered'
   t.match(await post(), { text: '{"nth":1}', replayed: 'true' })
 })
 
-t.test('an operation gets its claim, for a store that keeps the answer itself', async (t) => {
+t.test('an operation gets its idempotency claim, so that its store can keep the answer itself', async (t) => {
   const turns: unknown[] = []
   const { post } = await openStand(t, (call, count) => {
     turns.push(call.claim, call.idempotency)
@@ -349,7 +349,7 @@ t.test('the description of such an operation names the header, the replay and th
   }
 })
 
-t.test('neither a stream nor an answer without a body can be kept by the pipeline', async (t) => {
+t.test('an operation with a stream or without an answer body cannot be idempotent', async (t) => {
   t.throws(
     () => buildRouteTable([operation({ idempotent: true, input: { upload: 'raw' } })]),
     /cannot have an upload/,

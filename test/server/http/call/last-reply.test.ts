@@ -45,7 +45,7 @@ async function silent(port: number): Promise<RawClient> {
   return client
 }
 
-t.test('pages that are asked for in a row and never read are not piled up', async (t) => {
+t.test('pages that are requested in a row and never read do not accumulate in memory', async (t) => {
   const { port, settled, front } = await open(t)
   const client = await silent(port)
   client.send(requestText('GET /docs/guides-index.js'))
@@ -61,7 +61,7 @@ t.test('pages that are asked for in a row and never read are not piled up', asyn
   t.same(front.load, NOTHING)
 })
 
-t.test('small unread answers end their connection once the socket is full', async (t) => {
+t.test('small unread answers end their connection once the socket buffer is full', async (t) => {
   const { port, settled, front } = await open(t)
   const client = await silent(port)
   const isOver = (): boolean => client.isClosed || settled.some((call) => call.isClientGone)
@@ -79,7 +79,7 @@ t.test('small unread answers end their connection once the socket is full', asyn
 })
 
 t.test(
-  'a small answer that the socket did not take arrives whole when its client reads at last',
+  'a small answer that the socket did not accept is sent whole when its client reads again',
   async (t) => {
     const { port, settled, front } = await open(t)
     const client = await silent(port)
@@ -97,7 +97,7 @@ t.test(
   },
 )
 
-t.test('a large answer to a chunked request arrives whole and ends its connection', async (t) => {
+t.test('a large answer to a chunked request is sent whole and ends its connection', async (t) => {
   const { port, settled, front } = await open(t)
   const client = rawClient(port)
   client.send(chunked)
@@ -109,7 +109,7 @@ t.test('a large answer to a chunked request arrives whole and ends its connectio
   t.same(front.load, NOTHING)
 })
 
-t.test('a slow reader gets the whole of the last answer of its connection', async (t) => {
+t.test('a slow reader gets the whole last answer of its connection', async (t) => {
   const { port, settled } = await open(t)
   const client = await silent(port)
   client.send(chunked)
@@ -125,7 +125,7 @@ t.test('a slow reader gets the whole of the last answer of its connection', asyn
   t.match(settled, [{ status: 200, isClientGone: false }])
 })
 
-t.test('a request that comes late after a chunked one never runs', async (t) => {
+t.test('a request that arrives after a chunked one never runs', async (t) => {
   for (const isRead of [true, false]) {
     const { port, settled, untilSettled } = await open(t)
     const client = await silent(port)
@@ -181,7 +181,7 @@ t.test('preflights, whose answers may be unread, end their connection now and th
   t.equal(settled.length, 1)
 })
 
-t.test('only a few preflights that are sent in a row and never read are answered', async (t) => {
+t.test('answers only a few of many preflights that are sent in a row and never read', async (t) => {
   let asked = 0
   const { port, settled } = await open(t, { random: () => (asked++ % 32) / 32, corsOrigins: ['*'] })
   const client = await silent(port)

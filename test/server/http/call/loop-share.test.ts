@@ -33,7 +33,7 @@ function steadyClock(): LoopClock {
 const CONNECTIONS = 8
 
 t.test(
-  'calls of another organization interrupt one that holds the loop, and nothing is refused',
+  'calls of another organization run between the calls of one that occupies the loop, and none is refused',
   async (t) => {
     let heavy = 0
     const hold = () => {
@@ -92,7 +92,7 @@ t.test(
 )
 
 t.test(
-  'slow calls leave turns to another organization, and a client that left frees its place',
+  'slow calls leave turns to another organization, and a client that disconnects frees its place',
   async (t) => {
     const ends: (() => void)[] = []
     const records = new Map(

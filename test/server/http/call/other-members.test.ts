@@ -25,7 +25,7 @@ async function refused(method: 'POST' | 'PATCH', path: string, body: object): Pr
   return error.metadata.issues
 }
 
-t.test('a slip in the name of a member is refused, with the name that is meant', async (t) => {
+t.test('a misspelt member is refused, with the name that was probably meant', async (t) => {
   const issue = { path: '/limt', message: 'is not a known member', expected: '`limit`' }
   t.same(await refused('POST', '/keys', { name: 'k', limt: 5 }), [issue])
   const { data } = await make({ limit: 7 })
@@ -33,7 +33,7 @@ t.test('a slip in the name of a member is refused, with the name that is meant',
   t.equal((await look(data.hash)).limit, 7)
 })
 
-t.test('a slip and a missing member are refused in one answer', async (t) => {
+t.test('a misspelt member and a missing one are refused in one answer', async (t) => {
   const answer = await call('POST', '/keys', { body: { limt: 5, zebra: 1 } })
   t.equal(answer.status, 400)
   t.equal(answer.headers.get(IGNORED), 'limt,zebra')
@@ -52,7 +52,7 @@ t.test('a slip and a missing member are refused in one answer', async (t) => {
   )
 })
 
-t.test('names of other gateways lead to those of Sluice', async (t) => {
+t.test('names from other gateways are refused with the names that Sluice uses', async (t) => {
   const issues = await refused('POST', '/keys', {
     name: 'k',
     max_budget: 5,
@@ -87,7 +87,7 @@ t.test('names of other gateways lead to those of Sluice', async (t) => {
   )
 })
 
-t.test('a name in another spelling is refused, as SDKs and shells write it', async (t) => {
+t.test('a name in another spelling, as SDKs and shells write it, is refused', async (t) => {
   const issues = await refused('POST', '/keys', {
     name: 'k',
     LIMIT: 5,
@@ -108,7 +108,7 @@ t.test('a name in another spelling is refused, as SDKs and shells write it', asy
   )
 })
 
-t.test('the answer for a key can be sent back', async (t) => {
+t.test('the answer about a key can be sent back as an update', async (t) => {
   const { data } = await make({ limit: 7 })
   const answer = await call('PATCH', `/keys/${data.hash}`, { body: { ...data, name: 'renamed' } })
   t.equal(answer.status, 200)
@@ -125,13 +125,13 @@ t.test('other names are ignored and named, at any depth, in a form that a header
   t.equal((await call('POST', '/keys', { body: { name: 'k' } })).headers.get(IGNORED), null)
 })
 
-t.test('a refusal for another reason names them too', async (t) => {
+t.test('a refusal for another reason lists ignored names too', async (t) => {
   const answer = await call('POST', '/keys', { body: { name: 'k', zebra: 1, workspace_id: 'nowhere' } })
   t.equal(answer.status, 404)
   t.equal(answer.headers.get(IGNORED), 'zebra')
 })
 
-t.test('names the first of many, and cuts a long name', async (t) => {
+t.test('lists only the first of many ignored names, and truncates a long one', async (t) => {
   const many = Object.fromEntries(Array.from({ length: 100 }, (_, nth) => [`zebra${nth}`, nth]))
   const answer = await call('POST', '/keys', { body: { name: 'k', ...many } })
   t.equal(answer.headers.get(IGNORED)?.split(',').length, IGNORED_NAMES_MAX)
@@ -139,7 +139,7 @@ t.test('names the first of many, and cuts a long name', async (t) => {
   t.match(long.headers.get(IGNORED), /^z{64}$/)
 })
 
-t.test('a slip after many other names is refused, too', async (t) => {
+t.test('a misspelt member after many unknown names is refused, too', async (t) => {
   const many = Object.fromEntries(Array.from({ length: 100 }, (_, nth) => [`zebra${nth}`, nth]))
   t.same(
     (await refused('POST', '/keys', { name: 'k', ...many, limt: 5 })).map(({ path }) => path),
@@ -147,7 +147,7 @@ t.test('a slip after many other names is refused, too', async (t) => {
   )
 })
 
-t.test('a body that a thread reads is judged alike', async (t) => {
+t.test('a body that is read in a thread is checked in the same way', async (t) => {
   t.ok(JSON_BODY_BYTES_MAX > INLINE_JSON_BYTES_MAX)
   const large = 'z'.repeat(INLINE_JSON_BYTES_MAX)
   const answer = await call('POST', '/keys', { body: { name: 'k', large, zebra: { limt: 1 } } })
@@ -159,7 +159,7 @@ t.test('a body that a thread reads is judged alike', async (t) => {
   )
 })
 
-t.test('entries of allowed_models that match nothing are remarked upon, when made and changed', async (t) => {
+t.test('warns about allowed_models entries that match nothing, on creation and on change', async (t) => {
   const allowed_models = ['sluice/lexical-1', 'sluice/*', 'Nobody/nothing', 'nowhere/*']
   const made = await call('POST', '/keys', { body: { name: 'k', allowed_models } })
   t.equal(made.status, 201)
@@ -174,7 +174,7 @@ t.test('entries of allowed_models that match nothing are remarked upon, when mad
   t.equal(changed.headers.get('x-sluice-remark'), null)
 })
 
-t.test('each name of each shape is meant by a slip in it', (t) => {
+t.test('a misspelt member gets the right suggestion, for every body', (t) => {
   for (const [form, { schema, isDigested, keepsOthers }] of Object.entries<BodyForm>(BODIES)) {
     const { properties = {}, additionalProperties } = schema as {
       readonly properties?: object
@@ -189,7 +189,7 @@ t.test('each name of each shape is meant by a slip in it', (t) => {
   t.end()
 })
 
-t.test('a bounded number of members is compared with those that are known', async (t) => {
+t.test('compares at most COMPARED_MAX members with the known names', async (t) => {
   const many = Object.fromEntries(Array.from({ length: COMPARED_MAX }, (_, n) => [`q${n}`, 1]))
   const found = otherMembers(BODIES.create_key.schema, { name: 'k', ...many, limt: 5 })
   t.ok(found.every(({ meant }) => meant === null))

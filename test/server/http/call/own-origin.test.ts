@@ -36,7 +36,7 @@ t.test('404 route_unknown: docs_url begins with the host of the request', async 
   t.equal(await docsUrl(front, { host: 'Gateway.EXAMPLE' }), `http://gateway.example${PAGE}`)
 })
 
-t.test('404 route_unknown: a Host of another form is not repeated', async (t) => {
+t.test('404 route_unknown: an invalid Host header is not repeated', async (t) => {
   const front = await openFront(t, [], { publicUrl: null })
   for (const host of [
     'a.example/x',
@@ -62,7 +62,7 @@ t.test('404 route_unknown: SLUICE_PUBLIC_URL wins over the host of the request',
     t.equal(await docsUrl(front, { host }), `https://sluice.example${PAGE}`)
 })
 
-t.test('404 route_unknown: only a proxy of SLUICE_PROXIES decides the scheme', async (t) => {
+t.test('404 route_unknown: only a proxy listed in SLUICE_PROXIES determines the scheme', async (t) => {
   const headers = { host: 'a.example', 'x-forwarded-proto': 'https' }
   const listed = await openFront(t, [], { publicUrl: null, proxies: ['10.0.0.0/8', '127.0.0.0/8'] })
   t.equal(await docsUrl(listed, headers), `https://a.example${PAGE}`)

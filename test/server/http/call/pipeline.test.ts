@@ -27,7 +27,7 @@ const read = operation({
   },
 })
 
-t.test('an operation is served end to end, its timings and id in the headers', async (t) => {
+t.test('serves an operation end to end, with its timings and id in the headers', async (t) => {
   const { url, settled, untilSettled } = await openFront(t, [operation()])
   const answer = await post(`${url}/api/v1/echo`)
   t.equal(answer.status, 200)
@@ -46,7 +46,7 @@ t.test('an operation is served end to end, its timings and id in the headers', a
   ])
 })
 
-t.test('a caller that gives a request id of valid form gets it back, another gets one of ours', async (t) => {
+t.test('a valid request id of the caller is returned; otherwise Sluice creates one', async (t) => {
   const { url } = await openFront(t, [operation()])
   const idOf = async (id: string) =>
     (await post(`${url}/api/v1/echo`, { headers: { ...json, 'x-request-id': id } })).headers.get(
@@ -57,7 +57,7 @@ t.test('a caller that gives a request id of valid form gets it back, another get
   t.not(await idOf('x'.repeat(129)), 'x'.repeat(129))
 })
 
-t.test('failures of access have their status and the envelope', async (t) => {
+t.test('access failures have their own status and the error envelope', async (t) => {
   const { url } = await openFront(t, [operation()])
   const ask = async (authorization?: string) => {
     const answer = await post(`${url}/api/v1/echo`, {
@@ -82,29 +82,26 @@ t.test('failures of access have their status and the envelope', async (t) => {
   t.same(await ask(`Bearer ${MANAGEMENT_KEY}`), [403, 'wrong_key_kind', null, false])
 })
 
-t.test(
-  'x-should-retry is false where only the operator, or a change of the call, can help. D20',
-  async (t) => {
-    const failing = (name: FailureName) =>
-      operation({ statuses: [400, 404, 500, 502, 503], run: () => ({ ok: false, failure: { name } }) })
-    const ask = async (name: FailureName) => {
-      const { url } = await openFront(t, [failing(name)])
-      const answer = await post(`${url}/api/v1/echo`)
-      return [answer.status, answer.headers.get('x-should-retry'), answer.headers.get('retry-after')]
-    }
-    t.same(await ask('upstream_credential'), [502, 'false', '60'])
-    t.same(await ask('upstream_too_large'), [502, 'false', '60'])
-    t.same(await ask('endpoint_unconfigured'), [404, 'false', null])
-    for (const name of ['body_invalid', 'upstream_refused', 'field_unsupported'] as const)
-      t.same(await ask(name), [400, 'false', null])
-    t.same(await ask('model_unknown'), [404, 'false', null])
-    t.same(await ask('upstream_own_key'), [502, 'false', '60'])
-    t.same(await ask('upstream_failed'), [502, null, null])
-    t.same(await ask('busy'), [503, null, '1'])
-  },
-)
+t.test('x-should-retry is false when only the operator or a changed call can help. D20', async (t) => {
+  const failing = (name: FailureName) =>
+    operation({ statuses: [400, 404, 500, 502, 503], run: () => ({ ok: false, failure: { name } }) })
+  const ask = async (name: FailureName) => {
+    const { url } = await openFront(t, [failing(name)])
+    const answer = await post(`${url}/api/v1/echo`)
+    return [answer.status, answer.headers.get('x-should-retry'), answer.headers.get('retry-after')]
+  }
+  t.same(await ask('upstream_credential'), [502, 'false', '60'])
+  t.same(await ask('upstream_too_large'), [502, 'false', '60'])
+  t.same(await ask('endpoint_unconfigured'), [404, 'false', null])
+  for (const name of ['body_invalid', 'upstream_refused', 'field_unsupported'] as const)
+    t.same(await ask(name), [400, 'false', null])
+  t.same(await ask('model_unknown'), [404, 'false', null])
+  t.same(await ask('upstream_own_key'), [502, 'false', '60'])
+  t.same(await ask('upstream_failed'), [502, null, null])
+  t.same(await ask('busy'), [503, null, '1'])
+})
 
-t.test('a key over its limit gets 429 with the headers of the limit', async (t) => {
+t.test('a key above its limit gets 429 with the headers of the limit', async (t) => {
   const { url } = await openFront(t, [operation({ statuses: [400, 429, 500] })])
   const answer = await post(`${url}/api/v1/echo`, {
     headers: { ...json, authorization: `Bearer ${LIMITED_KEY}` },
@@ -129,7 +126,7 @@ t.test('an operation that does not list 429 is not limited', async (t) => {
   t.equal(answer.status, 200)
 })
 
-t.test('path and query come decoded once, coerced and checked', async (t) => {
+t.test('path and query are decoded once, coerced and validated', async (t) => {
   const { url } = await openFront(t, [read])
   const ask = async (path: string) => {
     const answer = await fetch(`${url}/api/v1/things/${path}`, { headers: json })
@@ -231,7 +228,7 @@ t.test(
   },
 )
 
-t.test('the 404 of an inference path that is not served names those that are', async (t) => {
+t.test('the 404 of an inference path that is not served lists the paths that are', async (t) => {
   const { url } = await openFront(t, [operation()])
   for (const path of ['/chat/completions', '/responses', '/completions', '/responses/abc']) {
     const answer = await fetch(`${url}/api/v1${path}`, { method: 'POST', body: '{}' })
@@ -240,7 +237,7 @@ t.test('the 404 of an inference path that is not served names those that are', a
   }
 })
 
-t.test('a body must be JSON by its type, or of none', async (t) => {
+t.test('a body must have a JSON content type or none', async (t) => {
   const { url } = await openFront(t, [operation()])
   const ask = async (headers: Record<string, string>) => {
     const answer = await post(`${url}/api/v1/echo`, {
@@ -257,7 +254,7 @@ t.test('a body must be JSON by its type, or of none', async (t) => {
   t.equal(await ask({ 'content-encoding': 'gzip' }), 400)
 })
 
-t.test('an exception of an operation is 500 without its message', async (t) => {
+t.test('an exception in an operation is 500 without its message', async (t) => {
   const bug = (): never => {
     throw new Error('secret words')
   }
@@ -278,7 +275,7 @@ t.test('an exception of an operation is 500 without its message', async (t) => {
   t.match(settled[0]?.cause, { message: 'secret words' })
 })
 
-t.test('a failure answers the status that the operation lists, else 400 or 500', async (t) => {
+t.test('a failure gets the status that the operation lists for it, else 400 or 500', async (t) => {
   const failing = (path: string, statuses: number[]) =>
     operation({ path, statuses, run: () => ({ ok: false, failure: { name: 'upstream_slow' } }) })
   const { url } = await openFront(t, [failing('/a', [524, 504]), failing('/b', [504]), failing('/c', [500])])

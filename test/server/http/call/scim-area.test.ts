@@ -47,7 +47,7 @@ async function openScim(t: Test, ...operations: readonly Partial<Operation>[]) {
 const says = (value: unknown): Partial<Operation> => ({ run: () => ok({ kind: 'json', value }) })
 
 t.test(
-  'operations of the area lie below /scim/v2 alone, answer its type, and forgive one slash at the end',
+  'SCIM operations exist only under /scim/v2, answer with its media type, and accept one final slash',
   async (t) => {
     const { ask } = await openScim(t, says({ id: 'scim' }))
     for (const path of ['/scim/v2/Things', '/scim/v2/Things/', '/scim/v2/Things?x=1']) {
@@ -71,7 +71,7 @@ t.test('unknown paths are 404 in the form of SCIM: other paths, cases, slashes, 
   t.match(JSON.parse(beside.text), { error: { metadata: { error_type: 'route_unknown' } } })
 })
 
-t.test('a known path with another method is 405 with Allow, in the form of SCIM', async (t) => {
+t.test('a known path with another method is 405 with Allow, in the SCIM error format', async (t) => {
   const { ask } = await openScim(t, says({}))
   const { status, text, headers } = await ask('/scim/v2/Things', { method: 'DELETE' })
   t.same(
@@ -80,7 +80,7 @@ t.test('a known path with another method is 405 with Allow, in the form of SCIM'
   )
 })
 
-t.test('no key, unknown keys and keys of the wrong kind are refused in the form of SCIM', async (t) => {
+t.test('no key, unknown keys and keys of the wrong kind are refused in the SCIM error format', async (t) => {
   const { ask } = await openScim(t, says({}))
   const cases = [
     ['', 401, 'credentials_missing'],
@@ -97,7 +97,7 @@ t.test('no key, unknown keys and keys of the wrong kind are refused in the form 
   })
 })
 
-t.test('failures have the words of RFC 7644 for their kind, and their own status', async (t) => {
+t.test('failures use the terms of RFC 7644 for their kind, and keep their status', async (t) => {
   const cases = [
     ['scim_user_taken', 409, 'uniqueness'],
     ['scim_group_taken', 409, 'uniqueness'],
@@ -121,7 +121,7 @@ t.test('failures have the words of RFC 7644 for their kind, and their own status
   }
 })
 
-t.test('reports a bug, an invalid body or type, and an invalid path in the form of SCIM', async (t) => {
+t.test('reports a bug, an invalid body or type, and an invalid path in the SCIM error format', async (t) => {
   const { ask } = await openScim(
     t,
     {
@@ -161,7 +161,7 @@ t.test('reports a bug, an invalid body or type, and an invalid path in the form 
   }
 })
 
-t.test('a draining front answers its last calls in the form of SCIM', async (t) => {
+t.test('a draining front answers its last calls in the SCIM error format', async (t) => {
   const { ask, front } = await openScim(t, { run: () => new Promise(() => undefined) })
   const asked = ask('/scim/v2/Things')
   while (front.load.calls === 0) await new Promise((resolve) => setImmediate(resolve))
@@ -170,7 +170,7 @@ t.test('a draining front answers its last calls in the form of SCIM', async (t) 
   t.same([answer.status, failureIn(answer.text, answer)], [500, 'draining'])
 })
 
-t.test('an operation reads conditions and answers headers, 204 and 304', async (t) => {
+t.test('an operation can read conditional headers and answer with headers, 204 and 304', async (t) => {
   const { ask } = await openScim(
     t,
     {
@@ -201,7 +201,7 @@ t.test('an operation reads conditions and answers headers, 204 and 304', async (
   t.same([gone.status, gone.headers.get('etag'), gone.text], [204, 'W/"2"', ''])
 })
 
-t.test('the document says where the area is, its media types and its error', async (t) => {
+t.test('the OpenAPI document states the path of SCIM, its media types and its error', async (t) => {
   const post = scim({ method: 'post', input: { body: 'embeddings' }, example: { body: {} } })
   const { paths } = openApiOf([post]) as {
     paths: Readonly<Record<string, Readonly<Record<string, unknown>>>>
@@ -218,6 +218,6 @@ t.test('the document says where the area is, its media types and its error', asy
   })
 })
 
-t.test('an answer of the area is not kept for repetitions, which would lose its headers', async (t) => {
+t.test('a SCIM operation cannot be idempotent, because a replay would lose its headers', async (t) => {
   t.throws(() => buildRouteTable([scim({ method: 'post', idempotent: true })]), /cannot be idempotent/)
 })

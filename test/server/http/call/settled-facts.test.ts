@@ -57,7 +57,7 @@ t.test('a call records the bytes of both bodies, also of a stream', async (t) =>
   ])
 })
 
-t.test('an answer that leaves its body out has no bytes', async (t) => {
+t.test('an answer without a body counts no bytes', async (t) => {
   const { url, settled, untilSettled } = await openFront(t, [])
   const page = await fetch(`${url}/openapi.json`)
   const text = await page.text()
@@ -72,7 +72,7 @@ t.test('an answer that leaves its body out has no bytes', async (t) => {
   t.same(bodiless, [0, 0])
 })
 
-t.test('counts the written bytes of an answer whose client leaves within it', async (t) => {
+t.test('counts the written bytes of an answer whose client disconnects before its end', async (t) => {
   const parts = [Buffer.alloc(32 * MIB, 'a'), Buffer.alloc(32 * MIB, 'b')]
   const run = () => ({ ok: true, value: { kind: 'bytes', parts, contentType: 'text/plain' } }) as const
   const { port, settled, untilSettled } = await openFront(t, [operation({ run })])

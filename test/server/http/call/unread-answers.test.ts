@@ -117,12 +117,12 @@ t.test('an organization with unread answers is busy for reads until the connecti
   t.equal(await status('/small'), 200)
 })
 
-t.test('answers that were read count no more', async (t) => {
+t.test('answers that were read no longer count', async (t) => {
   const { status } = await openStand(t)
   for (let nth = 0; nth < 4; nth++) t.equal(await status('/large'), 200)
 })
 
-t.test('repeatable calls give way when answers begin together', async (t) => {
+t.test('repeatable calls fail as busy when many large answers begin together', async (t) => {
   const waiting: (() => void)[] = []
   const late = () =>
     new Promise<ReturnType<typeof answer>>((resolve) => waiting.push(() => resolve(answer(LARGE))))
@@ -146,13 +146,13 @@ t.test('repeatable calls give way when answers begin together', async (t) => {
   t.same(clients.map(({ text }) => text.slice(9, 12)).sort(), ['200', '503', '503', '503'])
 })
 
-t.test('an answer that is shared by all takes no room', async (t) => {
+t.test('a shared answer uses no room', async (t) => {
   const { port, status } = await openStand(t)
   await idleReader(t, port, '/shared')
   t.equal(await status('/small'), 200)
 })
 
-t.test('a stream that its client does not read counts until it does', async (t) => {
+t.test('a stream that its client does not read counts until the client reads it', async (t) => {
   const [begun, finish] = [gate(), gate()]
   let stream: EventStream | null = null
   const { port, url } = await openFront(

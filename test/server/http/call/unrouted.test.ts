@@ -20,7 +20,7 @@ t.test('the 404 of an unknown path names the nearest path', async (t) => {
   t.notMatch(await messageOf('/wp-login.php'), /Nearest/)
 })
 
-t.test('404 route_unknown: a path of LiteLLM gets the operation that does the same', async (t) => {
+t.test('404 route_unknown: a LiteLLM path gets the operation that does the same', async (t) => {
   const { url } = await openFront(t, OPERATIONS)
   const messageOf = async (path: string) =>
     ((await (await fetch(url + path, { method: 'POST' })).json()) as { error: { message: string } }).error
@@ -36,7 +36,7 @@ t.test('404 route_unknown: a path of LiteLLM gets the operation that does the sa
     t.ok((await messageOf(path)).includes(`Nearest: ${near}`), `${path}: ${await messageOf(path)}`)
 })
 
-t.test('each path that another proxy has leads to an operation', (t) => {
+t.test('each listed path of another proxy maps to an existing operation', (t) => {
   const known = OPERATIONS.map(
     ({ method, path, area }) => `${method.toUpperCase()} ${area === 'scim' ? SCIM_PREFIX : ''}${path}`,
   )
@@ -45,7 +45,7 @@ t.test('each path that another proxy has leads to an operation', (t) => {
   t.end()
 })
 
-t.test('another word of the same length is not near, and doubled slashes count as one', (t) => {
+t.test('a different word of the same length is not suggested, and doubled slashes count as one', (t) => {
   const paths = OPERATIONS.map(({ path }) => `/api/v1${path}`)
   t.equal(nearestPath('/api/v1/planets', paths), null)
   t.equal(nearestPath('/api/v1//models', paths), '/api/v1/models')
@@ -55,7 +55,7 @@ t.test('another word of the same length is not near, and doubled slashes count a
   t.end()
 })
 
-t.test('a hostile path costs little', async (t) => {
+t.test('finding the nearest path for a hostile path takes little CPU time', async (t) => {
   const paths = OPERATIONS.map(({ path }) => `/api/v1${path}`)
   const before = process.cpuUsage().user
   for (let nth = 0; nth < 100; nth++)

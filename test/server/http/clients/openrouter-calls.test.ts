@@ -15,7 +15,7 @@ const callsOf = (wanted: string): readonly string[] =>
     .map(({ call }) => call)
     .sort()
 
-t.test('each call that is answered, and each that is not, has a call here', async (t) => {
+t.test('this test covers every call that is answered, and every call that is not', async (t) => {
   t.same(Object.keys(CLIENT_CALLS).sort(), callsOf('answered'))
   t.same(Object.keys(REFUSED_CALLS).sort(), callsOf('without_answer'))
 })

@@ -70,7 +70,7 @@ const NAMES: readonly (readonly [name: string, pages: readonly string[]])[] = [
   ['azure', ['guides/models', 'guides/endpoints']],
 ]
 
-t.test('names of products find the page about using them', async (t) => {
+t.test('product names find the page about using the product', async (t) => {
   for (const [name, pages] of NAMES) {
     const [first] = search(index, name, 1)
     t.ok(
@@ -81,7 +81,7 @@ t.test('names of products find the page about using them', async (t) => {
 })
 
 t.test(
-  'a question of signs, of empty words or of names that objects have finds nothing, and does not fail',
+  'a question of punctuation, stop words or names of object properties finds nothing, and does not fail',
   async (t) => {
     for (const question of [
       '',
@@ -104,7 +104,7 @@ t.test('an unfinished word finds words that begin with it', async (t) => {
   t.equal(search(index, 'webho')[0]?.page, 'Webhooks')
 })
 
-t.test('endings of English do not matter, and short words stay as they are', async (t) => {
+t.test('ignores English word endings, and leaves short words unchanged', async (t) => {
   t.same(
     termsOf('Keys keys, embedding embedded embeds; retries retry'),
     termsOf('key key embed embed embed retry retry'),
@@ -113,7 +113,7 @@ t.test('endings of English do not matter, and short words stay as they are', asy
   t.same(termsOf('429 on port 11434, 20 of 1.5 USD'), ['429', 'port', '11434', 'usd'])
 })
 
-t.test('a section is found by its own text, at its anchor, and its page once', async (t) => {
+t.test('a section is found by its own text, with its anchor, and its page only once', async (t) => {
   const html = (title: string, parts: string): string =>
     `<html><main id="content"><h1>${title}</h1>\n<p>Begin</p>${parts}<nav class="turns">noise</nav></main></html>`
   const two = searchIndexOf([

@@ -20,7 +20,7 @@ function shapeOf({ success, area }: AnyOperation, status: number) {
   return area === 'scim' ? ScimError : ErrorEnvelope
 }
 
-t.test('each operation has a recorded answer, which its own schema accepts', async (t) => {
+t.test('each operation has a recorded answer, which is valid in its own schema', async (t) => {
   t.same(Object.keys(answers).sort(), OPERATIONS.map(({ id }) => id).sort())
   for (const operation of OPERATIONS) {
     const answer = answers[operation.id]
@@ -72,7 +72,7 @@ t.test('an example belongs to the response with its status', async (t) => {
   t.equal(withExample(responses, { status: 204, mediaType: null }), responses)
 })
 
-t.test('an example has no values that differ between runs', async (t) => {
+t.test('an example contains no values that differ between runs', async (t) => {
   const of = (seed: string): unknown =>
     exampleAnswer('keys.create', {
       status: 200,

@@ -69,7 +69,7 @@ function bareOf(found: unknown): readonly string[] {
   ]
 }
 
-t.test('a member and a parameter without a description are found, however deep they are', async (t) => {
+t.test('finds members and parameters without a description, at any depth', async (t) => {
   const inner = Type.Union([Type.Null(), Type.Array(Type.Object({ qqq: Type.String() }))])
   const planted = operation({
     path: '/echo/{zzz}',
@@ -87,7 +87,7 @@ t.test('every member and every parameter of the document has a description', asy
   t.same(bareOf(document), [])
 })
 
-t.test('the tables have no text that no member takes', async (t) => {
+t.test('the tables contain no text that no member uses', async (t) => {
   const taken = new Set(tabledMembers(OPERATIONS).map(({ table, key }) => table[key]))
   for (const { schema } of membersBelow(document)) taken.add(descriptionOf(schema) ?? '')
   const all = [COMMON_TEXTS, ...Object.values(SUBJECT_TEXTS).flat()].flatMap((table) => Object.entries(table))
@@ -127,7 +127,7 @@ t.test('members of different types do not share a text', async (t) => {
   )
 })
 
-t.test('a text that an object and a string share is found', async (t) => {
+t.test('finds a text that an object and a string share', async (t) => {
   const planted = operation({
     tag: 'keys',
     success: {
@@ -148,7 +148,7 @@ const ROLE_OF = (path: RegExp): readonly unknown[] => [
   ),
 ]
 
-t.test('a member has the text of its place, not of its name', async (t) => {
+t.test('the text of a member depends on its place, not only on its name', async (t) => {
   t.same(ROLE_OF(/ChatCreateBody.*messages.*\/role$/), ['Author of the message.'])
   t.same(ROLE_OF(/ScimCreateMappingBody.*\/role$/), ['Role that members of the group get in the workspace.'])
   t.same(ROLE_OF(/ChatCreateAnswer\/provider$/), ['Slug of the provider that answered.'])
@@ -166,7 +166,7 @@ t.test('a member has the text of its place, not of its name', async (t) => {
 /** Rules of the contract by their numbers: `C24`, `B2.4`, `§4.3`. RFCs and names of models have none. */
 const RULE_NUMBER = /\b(?:[CDEFJ]\d{1,2}|B\d{1,2}\.\d{1,2})\b|(?<!RFC \d+ )§/
 
-t.test('no text that users see has the number of a rule', async (t) => {
+t.test('no text that users see contains a rule number', async (t) => {
   t.match('provider. D26.', RULE_NUMBER)
   const texts = [
     ...membersBelow(document).map(({ schema }) => descriptionOf(schema) ?? ''),
@@ -186,7 +186,7 @@ t.test('no text that users see has the number of a rule', async (t) => {
 })
 
 t.test(
-  'the description of a shape wins, then that of its owner and place, then that of its name',
+  'the description in a schema wins, then the text for its owner and place, then the text for its name',
   async (t) => {
     const shape = Type.Object({
       name: Type.String({ description: 'Own.' }),

@@ -10,7 +10,7 @@ import { curlOf } from '../../../../src/server/http/reference/site.ts'
 
 const NAMES = (Object.keys(FAILURES) as FailureName[]).filter((name) => name !== 'client_gone')
 
-t.test('every error type has a page of its own, and each answer leads to its own', async (t) => {
+t.test('every error type has its own page, and each error answer links to it', async (t) => {
   const { url } = await openFront(t, OPERATIONS)
   const { error } = (await (await fetch(`${url}/api/v1/nothing`)).json()) as {
     error: { metadata: { docs_url: string } }
@@ -36,7 +36,7 @@ t.test('every error type has a page of its own, and each answer leads to its own
   t.equal((await fetch(`${url}/docs/errors/none`)).status, 404)
 })
 
-t.test('a page names the operations that may answer so, and a command that shows it', async (t) => {
+t.test('a page names the operations that may return the error, and a command that shows it', async (t) => {
   const { url } = await openFront(t, OPERATIONS)
   const html = await (await fetch(`${url}/docs/errors/preset_archived`)).text()
   t.match(html, /<h2>Operations<\/h2>\n<ul>\n<li><a href="\/docs\/reference\/presets#presets\./)
@@ -82,7 +82,7 @@ t.test('each operation that a cause or a fix names exists', async (t) => {
     t.equal(table.find(method, path.replace(/\{\w+\}/g, 'x')).kind, 'route', `${name}: ${method} ${path}`)
 })
 
-t.test('a command has its key, its type and its body in quotes that hold', async (t) => {
+t.test('a command contains the key, the content type and the body with correct shell quoting', async (t) => {
   t.equal(
     curlOf({ method: 'PUT', path: '/api/v1/x', key: 'SLUICE_KEY', body: { a: 1 } }),
     'curl -s -X PUT \'http://127.0.0.1:8080/api/v1/x\' -H "Authorization: Bearer $SLUICE_KEY" ' +

@@ -19,7 +19,7 @@ interface Described {
 const documentOf = (operations = OPERATIONS): Document =>
   JSON.parse(JSON.stringify(openApiOf(operations))) as Document
 
-t.test('the document has every operation with its inputs, its success and its statuses', async (t) => {
+t.test('the document lists every operation with its inputs, its success and its statuses', async (t) => {
   const { paths, info } = documentOf()
   t.equal(info.version, '1.0.0')
   const described = Object.values(paths)
@@ -52,7 +52,7 @@ t.test('the document has every operation with its inputs, its success and its st
   }
 })
 
-t.test('every reference leads to a component and every component is used', async (t) => {
+t.test('every reference resolves to a component, and every component is used', async (t) => {
   const document = documentOf()
   const used = new Set(
     [...JSON.stringify(document).matchAll(/#\/components\/schemas\/(\w+)/g)].map((match) => match[1]),
@@ -60,7 +60,7 @@ t.test('every reference leads to a component and every component is used', async
   t.same([...used].sort(), Object.keys(document.components.schemas).sort())
 })
 
-t.test('embeddings list the headers of limits and remarks, and units of prices', async (t) => {
+t.test('embeddings list the headers for limits and remarks, and units of prices', async (t) => {
   const { paths } = documentOf()
   const found = paths['/embeddings']?.['post']
   const limit = { RateLimit: {}, 'RateLimit-Policy': {}, 'X-RateLimit-Reset': {} }
@@ -71,7 +71,7 @@ t.test('embeddings list the headers of limits and remarks, and units of prices',
   t.notMatch(paths['/models']?.['get']?.responses['200'], { headers: limit })
 })
 
-t.test('files and containers state their rules, and the headers of a download', async (t) => {
+t.test('files and containers describe their limits, and the headers of a download', async (t) => {
   const { paths } = documentOf()
   t.match(
     paths['/files']?.['post']?.description,
@@ -95,7 +95,7 @@ t.test('files and containers state their rules, and the headers of a download', 
 })
 
 t.test(
-  'tags are words in lower case with a sentence each, and the egress route names its own header',
+  'tags are lower-case words with one sentence each, and the egress route names its own header',
   async (t) => {
     const { tags, paths } = documentOf() as ReturnType<typeof documentOf> & {
       tags: readonly { name: string; description: string }[]
@@ -109,7 +109,7 @@ t.test(
   },
 )
 
-t.test('a status names the error types that lead to it', async (t) => {
+t.test('a status lists the error types that cause it', async (t) => {
   const found = documentOf([operation({ statuses: [400, 413, 500], failures: ['model_unknown'] })]).paths[
     '/echo'
   ]?.['post']

@@ -38,7 +38,7 @@ t.test('the pages at the root need no key', async (t) => {
   }
 })
 
-t.test('the root leads to the reference page, and says where the rest is', async (t) => {
+t.test('the root redirects to the reference, and its body lists the other addresses', async (t) => {
   const { url } = await open(t)
   const answer = await fetch(url, { redirect: 'manual' })
   t.same([answer.status, answer.headers.get('location')], [302, '/docs'])
@@ -54,7 +54,7 @@ t.test('the root leads to the reference page, and says where the rest is', async
   t.same([head.status, await head.text()], [302, ''])
 })
 
-t.test('the pages of the reference load nothing from elsewhere, and call this node alone', async (t) => {
+t.test('the pages of the reference load nothing from other hosts, and call this node only', async (t) => {
   const { url } = await open(t)
   for (const path of ['/docs', '/docs/reference/keys']) {
     const page = await fetch(`${url}${path}`)
@@ -73,7 +73,7 @@ t.test('the pages of the reference load nothing from elsewhere, and call this no
   }
 })
 
-t.test('pages show the address of their installation, and as a text', async (t) => {
+t.test('pages show the address of their installation, escaped as text', async (t) => {
   const origin = 'https://sluice.example"><script>'
   const { url } = await openFront(t, OPERATIONS, { ports: { publicOrigin: origin } as Ports })
   for (const path of ['/docs', '/docs/reference/keys', '/docs/guides/money']) {
@@ -84,7 +84,7 @@ t.test('pages show the address of their installation, and as a text', async (t) 
 })
 
 t.test(
-  'every link between guides, the reference and its groups of operations leads to a page and a heading of it',
+  'every link between guides, the reference and its groups points to an existing page and heading',
   async (t) => {
     const { url } = await open(t)
     const pages = await guidesOf(url)
@@ -123,7 +123,7 @@ t.test(
 )
 
 t.test(
-  'the guides have every heading and every block of the pages, letter for letter, and may call no address',
+  'the guides contain every heading and block of the pages unchanged, and may call no address',
   async (t) => {
     const { url } = await open(t)
     const pages = [...(await guidesOf(url)).values()]
@@ -154,7 +154,7 @@ t.test(
 )
 
 t.test(
-  'a page that the browser has is not sent again, and one that it has not comes compressed where it may',
+  'does not send a cached page again, and compresses any other page if the browser accepts that',
   async (t) => {
     const { port, url } = await open(t)
     const first = await fetch(`${url}/docs/guides.css`)
@@ -173,7 +173,7 @@ t.test(
   },
 )
 
-t.test('each form of a page has its own tag, and a 304 depends on the form that is asked for', async (t) => {
+t.test('each encoding of a page has its own ETag, and a 304 depends on the requested encoding', async (t) => {
   const { port } = await open(t)
   const ask = async (headers: Record<string, string>) => {
     const client = rawClient(port)
@@ -193,7 +193,7 @@ t.test('each form of a page has its own tag, and a 304 depends on the form that 
   t.equal((await ask({ ...br, 'if-none-match': plain.etag ?? '' })).status, '200')
 })
 
-t.test('a front reports by its status alone whether it takes calls', async (t) => {
+t.test('a front reports only by its status whether it accepts calls', async (t) => {
   const { url, front } = await open(t)
   const ready = await fetch(`${url}/readyz`)
   t.same([ready.status, await ready.json()], [200, { status: 'ready' }])
@@ -204,7 +204,7 @@ t.test('a front reports by its status alone whether it takes calls', async (t) =
   t.match(await kept.closed(), /^HTTP\/1\.1 503 [^]*"draining"/)
 })
 
-t.test('a page takes GET and HEAD alone', async (t) => {
+t.test('a page accepts only GET and HEAD', async (t) => {
   const { url } = await open(t)
   const wrong = await fetch(`${url}/healthz`, { method: 'POST' })
   t.same([wrong.status, wrong.headers.get('allow')], [405, 'GET, HEAD'])
@@ -212,7 +212,7 @@ t.test('a page takes GET and HEAD alone', async (t) => {
   t.same([head.status, head.headers.get('content-length')], [200, '15'])
 })
 
-t.test('without a list of origins no page of another origin may read replies', async (t) => {
+t.test('without a list of origins, pages of other origins cannot read replies', async (t) => {
   const { url } = await open(t)
   const answer = await fetch(`${url}/healthz`, { headers: { origin: ORIGIN } })
   t.equal(answer.headers.get('access-control-allow-origin'), null)
@@ -223,7 +223,7 @@ t.test('without a list of origins no page of another origin may read replies', a
   t.same([preflight.status, preflight.headers.get('allow')], [405, 'POST'])
 })
 
-t.test('a listed origin may call and read, failures included, and another one may not', async (t) => {
+t.test('a listed origin may call and read, including failures, and other origins may not', async (t) => {
   const { url } = await open(t, [ORIGIN])
   const ask = (origin: string) =>
     fetch(`${url}/api/v1/echo`, { method: 'POST', headers: { origin, authorization: AUTHORIZATION } })
@@ -235,7 +235,7 @@ t.test('a listed origin may call and read, failures included, and another one ma
   t.same([other.headers.get('access-control-allow-origin'), other.headers.get('vary')], [null, 'origin'])
 })
 
-t.test('a preflight of a listed origin is answered with the methods of the path', async (t) => {
+t.test('a preflight from a listed origin is answered with the methods of the path', async (t) => {
   const { url } = await open(t, [ORIGIN])
   const preflight = await fetch(`${url}/api/v1/echo`, {
     method: 'OPTIONS',
@@ -251,7 +251,7 @@ t.test('a preflight of a listed origin is answered with the methods of the path'
   t.equal(preflight.headers.get('access-control-allow-headers'), 'authorization,content-type')
 })
 
-t.test('with * every origin may read', async (t) => {
+t.test('with * every origin may read replies', async (t) => {
   const { url } = await open(t, ['*'])
   const answer = await fetch(`${url}/healthz`, { headers: { origin: ORIGIN } })
   t.equal(answer.headers.get('access-control-allow-origin'), '*')
@@ -298,7 +298,7 @@ function plain(html: string): string {
   )
 }
 
-t.test('pages of the documentation have the mark of the dashboard as their icon', async (t) => {
+t.test('pages of the documentation use the logo of the dashboard as their icon', async (t) => {
   const { url } = await open(t)
   const text = await (await fetch(`${url}/docs/guides`)).text()
   const [, icon = ''] = /<link rel="icon" href="data:image\/svg\+xml,([^"]*)">/.exec(text) ?? []

@@ -72,7 +72,7 @@ async function get(url: string, acceptEncoding: string | null, method = 'GET'): 
   return { headers: reply.headers, bytes: Buffer.concat(chunks) }
 }
 
-t.test('a large list comes in gzip to a client that accepts it, and whole', async (t) => {
+t.test('a large list is sent in gzip to a client that accepts it, and is complete', async (t) => {
   const { url } = await open(t)
   for (const coding of ['gzip', 'br;q=1, gzip;q=0.5', 'GZIP']) {
     const { headers, bytes } = await get(`${url}/api/v1/large`, coding)
@@ -87,7 +87,7 @@ t.test('a large list comes in gzip to a client that accepts it, and whole', asyn
   }
 })
 
-t.test('a list comes as it is to a client that does not accept gzip, with Vary', async (t) => {
+t.test('a list is sent uncompressed, with Vary, to a client that does not accept gzip', async (t) => {
   const { url } = await open(t)
   for (const coding of [null, '', 'identity', 'br', 'gzip;q=0', 'gzip;q=0.00, br', 'x-gzip']) {
     const { headers, bytes } = await get(`${url}/api/v1/large`, coding)
@@ -105,7 +105,7 @@ t.test('small lists, lists larger than a copy may be, and other answers come as 
   t.equal((await get(`${url}/api/v1/one`, 'gzip')).headers.vary, undefined)
 })
 
-t.test('HEAD has the headers of GET', async (t) => {
+t.test('HEAD returns the headers of GET', async (t) => {
   const { url } = await open(t)
   const [whole, head] = [
     await get(`${url}/api/v1/large`, 'gzip'),
@@ -116,7 +116,7 @@ t.test('HEAD has the headers of GET', async (t) => {
     t.equal(head.headers[name], whole.headers[name], name)
 })
 
-t.test('parts that belong to the catalogue are copied, and are there for the next caller', async (t) => {
+t.test('parts that belong to the catalogue are copied, and stay intact for the next caller', async (t) => {
   const { url } = await open(t)
   for (let nth = 0; nth < 2; nth++)
     t.equal(
@@ -149,7 +149,7 @@ t.test('where no thread has time it comes as it is, by turns of callers and not 
   t.ok((asked[0]?.endsAt ?? Infinity) <= performance.now() + COMPRESS_WAIT_MS_MAX)
 })
 
-t.test('a client that leaves meanwhile ends the job, and its call settles', async (t) => {
+t.test('a client that disconnects meanwhile ends the compression, and its call settles', async (t) => {
   let [begun, ended] = [() => {}, () => {}]
   const [hasBegun, hasEnded] = [
     new Promise<void>((resolve) => {
@@ -185,7 +185,7 @@ t.test('a client that leaves meanwhile ends the job, and its call settles', asyn
   )
 })
 
-t.test('every list of the API may come compressed, and nothing with an ETag may', async (t) => {
+t.test('every list of the API may be compressed, and no answer with an ETag', async (t) => {
   const lists = OPERATIONS.filter(({ success: { isList } }) => isList === true)
   t.same(
     lists.filter(

@@ -2,11 +2,11 @@ import fc from 'fast-check'
 import t from 'tap'
 import { attachment, select } from '../../../../src/server/http/reply/content-reply.ts'
 
-t.test('a plain name stands as it is, without its folders', async (t) => {
+t.test('a plain filename is sent unchanged, without its folders', async (t) => {
   t.equal(attachment('out/report 1.csv'), 'attachment; filename="report 1.csv"')
 })
 
-t.test('other characters have a fallback and an exact form', async (t) => {
+t.test('a filename with other characters is sent in an ASCII form and in an exact form', async (t) => {
   t.equal(
     attachment('naïve €.txt'),
     `attachment; filename="na_ve _.txt"; filename*=UTF-8''na%C3%AFve%20%E2%82%AC.txt`,
@@ -21,7 +21,7 @@ t.test('other characters have a fallback and an exact form', async (t) => {
   )
 })
 
-t.test('no name breaks out of the header, and the exact form decodes to the name', async (t) => {
+t.test('no filename can break out of the header, and the exact form decodes to the filename', async (t) => {
   fc.assert(
     fc.property(
       fc.string({ unit: 'binary' }).filter((name) => !name.includes('/')),
@@ -42,7 +42,7 @@ const CONTENT = { sizeBytes: 1_000, etag: 'abc' }
 const of = (range: string, more: object = {}) => select({ range, ...more }, CONTENT, false)
 const part = (from: number, to: number) => ({ kind: 'part', from, to })
 
-t.test('a prefix, a middle, an open end and a suffix are parts', async (t) => {
+t.test('a prefix, a middle, an open end and a suffix are valid ranges', async (t) => {
   t.same(of('bytes=0-0'), part(0, 1))
   t.same(of('bytes=10-19'), part(10, 20))
   t.same(of('bytes=990-'), part(990, 1_000))
@@ -50,7 +50,7 @@ t.test('a prefix, a middle, an open end and a suffix are parts', async (t) => {
   t.same(of('Bytes= 0-9 '), part(0, 10))
 })
 
-t.test('a range beyond the end is cut to it', async (t) => {
+t.test('a range beyond the end is limited to the end', async (t) => {
   t.same(of('bytes=900-99999999999999999999'), part(900, 1_000))
   t.same(of('bytes=-5000'), part(0, 1_000))
 })
@@ -62,31 +62,31 @@ t.test('a range that begins after the end, and an empty suffix, are not satisfia
   t.same(select({ range: 'bytes=0-0' }, { sizeBytes: 0, etag: 'a' }, false), { kind: 'unsatisfiable' })
 })
 
-t.test('anything but a single range of bytes is ignored', async (t) => {
+t.test('ignores any range header other than a single range of bytes', async (t) => {
   for (const range of ['bytes=0-1,5-6', 'items=0-1', 'bytes=5-1', 'bytes=-', 'bytes=a-b', 'bytes=1', '']) {
     t.same(of(range), { kind: 'whole' }, range)
   }
 })
 
-t.test('a range holds only while the content is the one of If-Range', async (t) => {
+t.test('a range applies only while the content matches If-Range', async (t) => {
   t.same(of('bytes=0-9', { 'if-range': '"abc"' }), part(0, 10))
   for (const other of ['"abd"', 'W/"abc"', 'Sat, 01 Jan 2028 00:00:00 GMT']) {
     t.same(of('bytes=0-9', { 'if-range': other }), { kind: 'whole' }, other)
   }
 })
 
-t.test('If-None-Match comes before the range and compares weakly', async (t) => {
+t.test('If-None-Match is checked before the range, with weak comparison', async (t) => {
   for (const known of ['"abc"', '"x", W/"abc"', '*', ' "abc" ']) {
     t.same(of('bytes=5000-', { 'if-none-match': known }), { kind: 'not_modified' }, known)
   }
   t.same(select({ 'if-none-match': '"abcd"' }, CONTENT, false), { kind: 'whole' })
 })
 
-t.test('HEAD has no range', async (t) => {
+t.test('HEAD ignores the range', async (t) => {
   t.same(select({ range: 'bytes=0-9' }, CONTENT, true), { kind: 'whole' })
 })
 
-t.test('a part always lies within the content and is not empty', async () => {
+t.test('a range always lies within the content and is not empty', async () => {
   fc.assert(
     fc.property(
       fc.nat(2_000),

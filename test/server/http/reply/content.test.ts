@@ -80,7 +80,7 @@ const get = (front: TestFront, headers: Record<string, string> = {}, method = 'G
   fetch(`${front.url}/api/v1/download`, { method, headers: { authorization: AUTHORIZATION, ...headers } })
 const bytesOf = async (response: Response): Promise<Buffer> => Buffer.from(await response.arrayBuffer())
 
-t.test('a whole download has every byte and says how to name, cache and continue it', async (t) => {
+t.test('a whole download has every byte, and headers for its name, caching and ranges', async (t) => {
   const front = await frontOf(t)
   const response = await get(front)
   t.ok((await bytesOf(response)).equals(BYTES))
@@ -113,7 +113,7 @@ t.test('a download counts its own bytes, HEAD none, and a cut one the bytes writ
   t.match(cut.settled, [{ replyBytes: 2 * PIECE }])
 })
 
-t.test('a range has its bytes alone', async (t) => {
+t.test('a range contains only its own bytes', async (t) => {
   const front = await frontOf(t)
   for (const [range, from, to] of [
     ['bytes=70000-140000', 70_000, 140_001],
@@ -127,7 +127,7 @@ t.test('a range has its bytes alone', async (t) => {
   }
 })
 
-t.test('a range outside answers 416 in the envelope, with the length', async (t) => {
+t.test('a range outside the content is 416 in the envelope, with the length', async (t) => {
   const front = await frontOf(t)
   const response = await get(front, { range: 'bytes=300000-' })
   t.equal(response.status, 416)
@@ -136,7 +136,7 @@ t.test('a range outside answers 416 in the envelope, with the length', async (t)
   t.match(front.reported, { closedReaders: 0, closedContents: 1 })
 })
 
-t.test('a known version answers 304 without reading anything', async (t) => {
+t.test('a known version is 304 and nothing is read', async (t) => {
   const front = await frontOf(t)
   const response = await get(front, { 'if-none-match': '"v1"' })
   t.equal(response.status, 304)
@@ -145,7 +145,7 @@ t.test('a known version answers 304 without reading anything', async (t) => {
   t.match(front.reported, { reads: 0, closedContents: 1 })
 })
 
-t.test('HEAD gives the length and reads nothing', async (t) => {
+t.test('HEAD returns the length and reads nothing', async (t) => {
   const front = await frontOf(t)
   const response = await get(front, {}, 'HEAD')
   t.equal(response.headers.get('content-length'), '300000')
@@ -154,7 +154,7 @@ t.test('HEAD gives the length and reads nothing', async (t) => {
   t.equal((await get(front, { range: 'bytes=0-0' })).status, 206)
 })
 
-t.test('an empty file is an answer of no bytes', async (t) => {
+t.test('an empty file is an answer without bytes', async (t) => {
   const front = await frontOf(t, new Uint8Array(0))
   const response = await get(front)
   t.equal(response.status, 200)
@@ -162,7 +162,7 @@ t.test('an empty file is an answer of no bytes', async (t) => {
   t.match(front.reported, { closedReaders: 0, closedContents: 1 })
 })
 
-t.test('the last answer of a connection is whole too', async (t) => {
+t.test('the last answer of a connection is also complete', async (t) => {
   const front = await frontOf(t)
   for (const method of ['GET', 'HEAD']) {
     const client = rawClient(front.port)
@@ -189,7 +189,7 @@ t.test(
 )
 
 t.test(
-  'a failure after sent bytes cuts the connection, is logged by its name, and closes all once',
+  'a failure after sent bytes cuts the connection, is logged by name, and everything is closed once',
   async (t) => {
     const front = await frontOf(t, BYTES, { failAt: 2 })
     const response = await get(front)
@@ -201,7 +201,7 @@ t.test(
   },
 )
 
-t.test('a content that ends early cuts the connection', async (t) => {
+t.test('content that ends early cuts the connection', async (t) => {
   const short: Content = {
     ...contentOf(BYTES.subarray(0, 1_000), { closedReaders: 0, closedContents: 0, reads: 0 }),
     sizeBytes: 2_000,
@@ -238,7 +238,7 @@ t.test('a reader that stops reading stops the pieces, and its leaving closes eve
   t.match(front.reported, { closedReaders: 1, closedContents: 1 })
 })
 
-t.test('a client that leaves while the first piece is fetched leaves nothing open', async (t) => {
+t.test('a client that disconnects while the first piece is fetched leaves nothing open', async (t) => {
   const reported: Answer = { closedReaders: 0, closedContents: 0, reads: 0 }
   let release = (): void => undefined
   const held = new Promise<void>((resolve) => (release = resolve))
@@ -276,7 +276,7 @@ t.test('a client that leaves while the first piece is fetched leaves nothing ope
   t.match(reported, { closedReaders: 1, closedContents: 1 })
 })
 
-t.test('an exception of the content is an internal error', async (t) => {
+t.test('an exception while the content is read is an internal error', async (t) => {
   let closed = 0
   const front = await openFront(t, [
     operation({
@@ -303,7 +303,7 @@ t.test('an exception of the content is an internal error', async (t) => {
 })
 
 t.test(
-  'a client that leaves while its file is read ahead leaves neither a descriptor nor a reader',
+  'a client that disconnects while its file is read ahead leaves neither a descriptor nor a reader open',
   async (t) => {
     const path = join(await openFolder(t), 'file')
     await writeFile(path, Buffer.alloc(8 * KEEPING_UP_BYTES, 'x'))

@@ -70,7 +70,7 @@ async function open(t: Test, more: Partial<HttpOptions> = {}) {
   return { ...opened, client, begin, finish: () => finish.open() }
 }
 
-t.test('each event leaves before the next is written, after the head of an unbuffered answer', async (t) => {
+t.test('each event is sent before the next is written, after the head of an unbuffered answer', async (t) => {
   const { client, begin, finish, untilSettled, settled } = await open(t)
   const { stream } = await begin()
   for (let nth = 0; nth < 20; nth++) {
@@ -92,7 +92,7 @@ t.test('each event leaves before the next is written, after the head of an unbuf
   t.match(settled[0], { status: 200, failure: null, isClientGone: false })
 })
 
-t.test('the connection of a whole stream serves the next request', async (t) => {
+t.test('the connection of a completed stream serves the next request', async (t) => {
   const { client, begin, finish } = await open(t)
   const { stream } = await begin()
   stream.write(event('all'))
@@ -109,7 +109,7 @@ for (const [what, before, headers] of [
   ['the only event of a connection that closes', [], { connection: 'close' }],
   ['more than the socket takes at once', ['n1.', 'x'.repeat(STREAM_WAITING_BYTES_MAX)], {}],
 ] as const)
-  t.test(`the last event may come with the end: ${what}`, async (t) => {
+  t.test(`the last event may be written with the end: ${what}`, async (t) => {
     const { client, begin, finish, untilSettled, settled } = await open(t)
     const { stream } = await begin(asked(headers))
     for (const text of before) stream.write(event(text))
@@ -124,7 +124,7 @@ for (const [what, before, headers] of [
     t.match(settled[0], { status: 200, failure: null, isClientGone: false })
   })
 
-t.test('a client that wants its connection closed gets the last chunk, then the end', async (t) => {
+t.test('a client that asked to close its connection gets the last chunk, and then the end', async (t) => {
   const { client, begin, finish } = await open(t)
   const { stream } = await begin(asked({ connection: 'close' }))
   stream.write(event('all'))
@@ -159,7 +159,7 @@ t.test('a broken stream ends with its last event and without the last chunk', as
   }
 })
 
-t.test('an operation that returns while its stream is open has broken it', async (t) => {
+t.test('an operation that returns while its stream is open breaks the stream', async (t) => {
   const { client, begin, finish } = await open(t)
   const { stream } = await begin()
   stream.write(event('half'))
@@ -168,7 +168,7 @@ t.test('an operation that returns while its stream is open has broken it', async
   t.notOk(stream.isOpen)
 })
 
-t.test('comments cover silence, each one STREAM_SILENCE_MS after the last write', async (t) => {
+t.test('comments are sent during silence, each STREAM_SILENCE_MS after the last write', async (t) => {
   let now = 0
   const { client, begin, finish } = await open(t, { timers: new Timers(() => now) })
   const { stream } = await begin()
@@ -218,7 +218,7 @@ t.test('a client that does not read stops its source, and gets every event in or
   )
 })
 
-t.test('a write that the socket does not take leaves no room beyond the bound of a stream', async (t) => {
+t.test('a write that the socket does not accept fills the room of a stream', async (t) => {
   const { client, begin, finish } = await open(t)
   const { stream } = await begin()
   client.socket.pause()
@@ -256,7 +256,7 @@ t.test('a client that takes nothing for REPLY_STALL_MS is cut, and its source is
 })
 
 t.test(
-  'a last event that the client does not take holds its connection for a while, not for good',
+  'a last event that the client does not read keeps its connection open for a limited time only',
   async (t) => {
     let now = 0
     const { client, begin, finish, untilSettled, settled } = await open(t, { timers: new Timers(() => now) })
@@ -277,7 +277,7 @@ t.test(
   },
 )
 
-t.test('a node that stops ends the signal, and leaves the last event to the operation', async (t) => {
+t.test('a node that stops ends the signal, and lets the operation write the last event', async (t) => {
   const { client, begin, finish, front } = await open(t)
   const { call, stream } = await begin()
   stream.write(event('half'))
@@ -292,7 +292,7 @@ t.test('a node that stops ends the signal, and leaves the last event to the oper
   await drained
 })
 
-t.test('a client that leaves ends the signal and the stream', async (t) => {
+t.test('a client that disconnects ends the signal and the stream', async (t) => {
   const { client, begin, finish, untilSettled, settled, front } = await open(t)
   const { call, stream } = await begin()
   stream.write(event('half'))

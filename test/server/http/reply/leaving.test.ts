@@ -27,7 +27,7 @@ const request = (path: string, text = large): string =>
   )
 const turn = (): Promise<void> => new Promise(setImmediate)
 
-t.test('a body that a provider is still being sent counts although its client left', async (t) => {
+t.test('a body that is still being sent to a provider counts although its client disconnected', async (t) => {
   const { port, first, front, untilSettled, settled } = await openEmbeddings(t)
   let answerNow: () => void = () => undefined
   first.script((exchange) => void (answerNow = () => answers()(exchange)))
@@ -45,7 +45,7 @@ t.test('a body that a provider is still being sent counts although its client le
   t.same(front.load, NOTHING)
 })
 
-t.test('a body that a thread is reading counts although its client left', async (t) => {
+t.test('a body that a thread is reading counts although its client disconnected', async (t) => {
   const [began, ended] = [gate(), gate()]
   const jobs: ReturnType<typeof threads> = {
     here: (name, input) => threads().here(name, input),
@@ -86,7 +86,7 @@ t.test("a read that ignores its client's leave keeps the body counted until it e
   t.same(front.load, NOTHING)
 })
 
-t.test('a slow reader of the answer keeps nothing of its request', async (t) => {
+t.test('a slow reader of the answer keeps no memory of its request', async (t) => {
   const parts = [Buffer.alloc(16 * MIB, 'a')]
   let seen: Call | null = null
   const run = (call: Call) => {
@@ -156,7 +156,7 @@ const replyReported = (reported: string[]) => ({
   done: () => void reported.push('done'),
 })
 
-t.test('a reply whose refused body is discarded is returned once when its client leaves', async (t) => {
+t.test('a reply whose refused body is discarded is released once when its client disconnects', async (t) => {
   const { exchange, reported, timers, leave } = exchangeOf(MIB)
   exchange.receive(0)
   exchange.send(replyReported(reported))
@@ -174,7 +174,7 @@ t.test('a reply that leaves in the next turn is returned once when its client le
   t.same(reported, ['done', 'settled'])
 })
 
-t.test('a call that is answered after promises of its own turn is not paused', async (t) => {
+t.test('a call that is answered by promises of its own turn does not pause reading', async (t) => {
   const { exchange, pauses } = exchangeOf(0)
   exchange.awaitAnswer()
   exchange.afterRead(() => {

@@ -49,11 +49,11 @@ function readAt(bytesPerBeat: number) {
 const WINDOW_BEATS = REPLY_STALL_MS / REPLY_BEAT_MS
 const LEAST = (REPLY_BYTES_PER_S_MIN * REPLY_BEAT_MS) / 1_000
 
-t.test('a reader that keeps the least rate is waited for', async (t) => {
+t.test('a reader that keeps the minimum rate is never disconnected', async (t) => {
   t.equal(readAt(LEAST).pass(4 * WINDOW_BEATS), false)
 })
 
-t.test('a reader that takes a byte now and then is cut, though it never stalls', async (t) => {
+t.test('a reader that reads a byte now and then is disconnected, although it never stalls', async (t) => {
   for (const bytesPerBeat of [1, LEAST - 1]) {
     const { pass } = readAt(bytesPerBeat)
     t.equal(pass(WINDOW_BEATS - 1), false)
@@ -61,7 +61,7 @@ t.test('a reader that takes a byte now and then is cut, though it never stalls',
   }
 })
 
-t.test('a reader that takes nothing is cut', async (t) => {
+t.test('a reader that reads nothing is disconnected', async (t) => {
   t.equal(readAt(0).pass(WINDOW_BEATS + 1), true)
 })
 
@@ -116,7 +116,7 @@ function taken(
   return { bytes: Buffer.concat(got), calls, isOver: () => isOver, isCounted: !isCountRight.includes(false) }
 }
 
-t.test('the rest that a client takes in a later turn no longer uses lent memory', async (t) => {
+t.test('bytes that a client reads in a later turn no longer use lent memory', async (t) => {
   for (const isLast of [true, false]) {
     const lent = lendingBuffer(Buffer.alloc(1_000)).fill('x')
     const parts = [Buffer.from('head'), lent.subarray(10, 990), Buffer.from('tail')]
@@ -135,7 +135,7 @@ const PARTS = fc.array(
 )
 
 t.test(
-  'a client gets every byte once and in order, however the body is cut and whatever it takes at a time',
+  'a client gets every byte once and in order, however the body is split and however much it reads at a time',
   async (t) => {
     const bytes = fc.oneof(
       fc.integer({ min: 1, max: 5_000 }),
@@ -166,7 +166,7 @@ t.test(
   },
 )
 
-t.test('small parts are handed over together, and a large one as it is', async (t) => {
+t.test('small parts are written together, and a large part in one write', async (t) => {
   const small = Array.from({ length: 2_000 }, () => Buffer.alloc(500))
   t.ok(taken(small, [Infinity], { isLast: false, from: 0 }).calls <= 16)
   t.equal(taken([Buffer.alloc(10_000_000)], [Infinity], { isLast: false, from: 0 }).calls, 1)

@@ -8,7 +8,7 @@ t.test('durations have three decimals, whatever their size', (t) => {
   t.end()
 })
 
-t.test('the stages that ran stand in their order', (t) => {
+t.test('the stages that ran are listed in order', (t) => {
   const stages = { authMs: 1, limitsMs: 0.25, validateMs: 10, upstreamMs: 1_234.5, ttftMs: 20.02 }
   t.equal(
     serverTiming(stages, 1_300),

@@ -14,7 +14,7 @@ function linesOf(headers: readonly string[], isLast = false): string {
   return lines
 }
 
-t.test('headers are written one a line, whatever their values are', (t) => {
+t.test('headers are written one per line, whatever their values', (t) => {
   for (const value of [
     '',
     'plain',
@@ -30,12 +30,12 @@ t.test('headers are written one a line, whatever their values are', (t) => {
   t.end()
 })
 
-t.test('names beyond those that are kept are written like all', (t) => {
+t.test('names beyond the size of the cache are written like all others', (t) => {
   for (let nth = 0; nth < 200; nth++) t.equal(linesOf(['a', '1', `b${nth}`, '2']), `a: 1\r\nb${nth}: 2\r\n`)
   t.end()
 })
 
-t.test('a head without headers has only the line that ends its connection', (t) => {
+t.test('a head without headers has at most a `connection: close` line', (t) => {
   t.equal(linesOf([]), '')
   t.equal(linesOf([], true), 'connection: close\r\n')
   t.end()

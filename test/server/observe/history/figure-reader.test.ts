@@ -30,7 +30,7 @@ function front(t: Test) {
 const columnsOf = (figures: FrontFigures | null, by: keyof FrontFigures['counts'], name: string) =>
   figures?.counts[by].find((one) => one.name === name)?.columns
 
-t.test('a restarted front takes nothing away from the sums, and leaves no hole', async (t) => {
+t.test('a restarted front does not reduce the sums, and causes no gap', async (t) => {
   const history = new History(START_S)
   const tell = ({ figures }: Metrics, second: number): void => {
     const grown = figures.read()
@@ -76,7 +76,7 @@ t.test('a flood of keys and models is counted under one name, and whole', async 
 })
 
 t.test(
-  'a call is counted by its operation, provider, model and key, with its end and its cost',
+  'a call is counted by its operation, provider, model and key, with its result and its cost',
   async (t) => {
     const { metrics, call } = front(t)
     call(200, { model: 'acme/one', provider: 'acme', costUsd: 0.5 })
@@ -98,7 +98,7 @@ t.test(
   },
 )
 
-t.test('streams report their tokens and first outputs, also of a call without an answer yet', async (t) => {
+t.test('streams report their tokens and first outputs, also for a call without an answer yet', async (t) => {
   const { metrics } = front(t)
   const by = { operation: 'chat.create', provider: 'acme', model: 'acme/one' }
   metrics.streams.of(by).committed({ ms: 20, ownMs: 1, failed: 0 })

@@ -32,7 +32,7 @@ const total = ({ lines, grain_seconds: grainS }: HistoryData): number =>
     lines.flatMap(({ values }) => values).reduce<number>((sum, value) => sum + (value ?? 0) * grainS, 0),
   )
 
-t.test('a flood of names takes no more bytes than are stated, and no call is lost', async (t) => {
+t.test('many names use no more memory than the stated bytes, and no call is lost', async (t) => {
   const history = new History(START_S)
   const names = 5_000
   for (let name = 0; name < names; name++)
@@ -51,7 +51,7 @@ t.test('a flood of names takes no more bytes than are stated, and no call is los
 })
 
 t.test(
-  'a clock that is set back by days begins a new history, and one that is ahead loses the old one',
+  'a clock set back by days starts a new history, and a clock set far ahead drops the old one',
   async (t) => {
     const history = new History(START_S - 10 * HISTORY_MINUTES_KEPT * MINUTE_S)
     history.take(came('operation', { a: { calls: 5 } }), START_S)
@@ -65,7 +65,7 @@ t.test(
   },
 )
 
-t.test('a clock that is set back by seconds adds to these seconds again', async (t) => {
+t.test('a clock set back by seconds adds to the same seconds again', async (t) => {
   const history = new History(START_S)
   for (const second of [0, 1, 2, 1, 2, 3])
     history.take(came('operation', { a: { calls: 1 } }), START_S + second)
@@ -73,7 +73,7 @@ t.test('a clock that is set back by seconds adds to these seconds again', async 
   t.same(valuesOf(data), [1, 2, 2, 1])
 })
 
-t.test('keeps an hour by the second and a day by the minute, and drops older figures', async (t) => {
+t.test('keeps an hour in seconds and a day in minutes, and drops older figures', async (t) => {
   const history = new History(START_S)
   const daysEndS = START_S + HISTORY_MINUTES_KEPT * MINUTE_S
   for (let second = START_S; second < daysEndS; second += 30)
@@ -90,7 +90,7 @@ t.test('keeps an hour by the second and a day by the minute, and drops older fig
   t.same(new Set(valuesOf(history.read(day, daysEndS))), new Set([0]))
 })
 
-t.test('before the start nothing is known, which is not that nothing came', async (t) => {
+t.test('times before the start are unknown (null), not zero', async (t) => {
   const history = new History(START_S)
   history.take(came('operation', { a: { calls: 60 } }), START_S)
   const data = history.read(
@@ -100,7 +100,7 @@ t.test('before the start nothing is known, which is not that nothing came', asyn
   t.same(valuesOf(data), [null, null, 2], 'over the half minute that has passed')
 })
 
-t.test('quantiles are of merged histograms, and no mean of quantiles', async (t) => {
+t.test('quantiles are computed from merged histograms, not averaged', async (t) => {
   const history = new History(START_S)
   // A slow call in a quiet minute, and a thousand fast ones in the next.
   history.take(came('operation', { a: { calls: 1, durations: { 9: 1 } } }), START_S)
@@ -119,7 +119,7 @@ t.test('quantiles are of merged histograms, and no mean of quantiles', async (t)
   t.ok((merged ?? 0) <= fast * 1_000, 'one call of 1,001 is above the p99')
 })
 
-t.test('the quantiles of a second are those of the ten seconds around it', async (t) => {
+t.test('the quantiles of a second cover the ten seconds around it', async (t) => {
   const history = new History(START_S)
   history.take(came('operation', { a: { calls: 1, firsts: { 0: 1 } } }), START_S + 3)
   const data = history.read(
@@ -133,7 +133,7 @@ t.test('the quantiles of a second are those of the ten seconds around it', async
   )
 })
 
-t.test('statuses are classes that add up to all calls', async (t) => {
+t.test('the status classes add up to all calls', async (t) => {
   const history = new History(START_S)
   history.take(came('operation', { a: { calls: 10, refused: 3, failed: 2 }, b: { calls: 5 } }), START_S)
   const data = history.read(askedFor({ by: 'status', sinceS: START_S, untilS: START_S + 1 }), START_S + 1)
@@ -147,7 +147,7 @@ t.test('statuses are classes that add up to all calls', async (t) => {
   )
 })
 
-t.test('a key that becomes busy gets the line of an idle one, and sums stay the same', async (t) => {
+t.test('a key that becomes busy replaces an idle one in the lines, and the sums stay the same', async (t) => {
   const history = new History(START_S)
   const idle = Object.fromEntries(
     Array.from({ length: HISTORY_KEYS_MAX }, (_, n) => [`idle${n}`, { calls: 1 }]),
@@ -167,7 +167,7 @@ t.test('a key that becomes busy gets the line of an idle one, and sums stay the 
   t.equal(data.lines[0]?.name, 'busy')
 })
 
-t.test('cost and tokens have units of their own, and tiny costs are not rounded away', async (t) => {
+t.test('cost and tokens have their own units, and tiny costs are not rounded to zero', async (t) => {
   const history = new History(START_S)
   history.take(came('operation', { a: { costNano: 20, tokens: 90 } }), START_S)
   const range = { sinceS: START_S, untilS: START_S + 1 }
@@ -188,7 +188,7 @@ t.test('a single name has its line alone: zeros without calls, and no line witho
   t.same([linesOf(`k${HISTORY_KEYS_MAX}`), linesOf('others'), linesOf('')], [[], [], []])
 })
 
-t.test('the last events are kept, and a range has its own', async (t) => {
+t.test('keeps the latest events, and a range returns only its own', async (t) => {
   const history = new History(START_S)
   for (let nth = 0; nth < HISTORY_EVENTS_MAX + 5; nth++)
     history.note('reload', String(nth), (START_S + nth) * 1_000)

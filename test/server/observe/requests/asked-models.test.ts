@@ -19,7 +19,7 @@ t.test(`keeps ASKED_MODELS_MAX (${ASKED_MODELS_MAX}) names a minute for each org
 })
 
 t.test(
-  `names of ASKED_MODEL_ORGANIZATIONS_MAX (${ASKED_MODEL_ORGANIZATIONS_MAX}) organizations are kept in a minute`,
+  `keeps names of at most ASKED_MODEL_ORGANIZATIONS_MAX (${ASKED_MODEL_ORGANIZATIONS_MAX}) organizations a minute`,
   async (t) => {
     const models = new AskedModels()
     for (let n = 0; n < ASKED_MODEL_ORGANIZATIONS_MAX; n++) models.of(0, asks('a/one', `o${n}`))
@@ -29,7 +29,7 @@ t.test(
   },
 )
 
-t.test('a call without a key, or without such a name, has none', async (t) => {
+t.test('no name is kept for a call without a key or without a requested model', async (t) => {
   const models = new AskedModels()
   t.equal(models.of(0, asks('a/one', null)), undefined)
   t.equal(models.of(0, asks(undefined)), undefined)

@@ -10,7 +10,7 @@ import {
 import { batchOfCalls, settledCall } from '../../../support/requests/settled-call.ts'
 import { batchBytes, batchesOf } from '../../../../src/server/observe/requests/spill-folder.ts'
 
-t.test('only known codes of a provider get into a batch: others may be words of a prompt', async (t) => {
+t.test('a batch contains only known provider codes, because others may be words of a prompt', async (t) => {
   const unknown = [
     'sk-live-4f1d',
     'the prompt',
@@ -30,13 +30,13 @@ t.test('only known codes of a provider get into a batch: others may be words of 
   )
 })
 
-t.test('neither the session nor the host of a call gets into a batch', async (t) => {
+t.test('a batch contains neither the session nor the host of a call', async (t) => {
   const notes = { sessionId: 'canary-session', host: 'canary.example' }
   const text = Buffer.concat(batchBytes(batchOfCalls({ notes, cause: new Error('canary-cause') }))).toString()
   t.notMatch(text, 'canary')
 })
 
-t.test('calls that fail for the same reason share its text', async (t) => {
+t.test('calls that fail for the same reason share one text in the batch', async (t) => {
   const because = (path: string) => () => ({ issues: [{ path, expected: 'string' }] })
   const batch = batchOfCalls(
     {},
@@ -53,7 +53,7 @@ t.test('calls that fail for the same reason share its text', async (t) => {
   ])
 })
 
-t.test('a batch keeps a bounded number of different reasons of an organization', async (t) => {
+t.test('a batch keeps a limited number of different reasons per organization', async (t) => {
   const call = (organizationId: string, n: number) => ({
     organizationId,
     failure: 'body_invalid' as const,
@@ -68,7 +68,7 @@ t.test('a batch keeps a bounded number of different reasons of an organization',
   ])
 })
 
-t.test('a batch of a version without reasons is read', async (t) => {
+t.test('reads a batch from a version without reasons', async (t) => {
   const batch = batchOfCalls({ requestId: 'a' })
   const [line = new Uint8Array(), figures = new Uint8Array()] = batchBytes(batch)
   const { reasons, ...head } = JSON.parse(Buffer.from(line).toString()) as Record<string, unknown>
@@ -96,7 +96,7 @@ t.test('a batch is read from its bytes as it was written; a part of the bytes is
     t.equal(batchesOf(Buffer.from(`${head}\n`)), null, head)
 })
 
-t.test('a call has its figures, and missing ones are unknown', async (t) => {
+t.test('a call has its figures, and missing figures are unknown', async (t) => {
   const limits = {
     isCreditLimited: true,
     isWorkspaceLimited: false,
@@ -134,7 +134,7 @@ t.test('a call has its figures, and missing ones are unknown', async (t) => {
 })
 
 t.test(
-  `it has room for REQUESTS_GATHERED_MAX (${REQUESTS_GATHERED_MAX}) calls, again and again`,
+  `a batch has room for REQUESTS_GATHERED_MAX (${REQUESTS_GATHERED_MAX}) calls, also after it was emptied`,
   async (t) => {
     const gathered = new GatheredCalls()
     for (const round of [1, 2]) {
@@ -149,7 +149,7 @@ t.test(
 )
 
 t.test(
-  `beyond REQUESTS_TEXT_BYTES_MAX (${REQUESTS_TEXT_BYTES_MAX}) of texts it is full: no batch is larger than a file`,
+  `a batch is full at REQUESTS_TEXT_BYTES_MAX (${REQUESTS_TEXT_BYTES_MAX}) bytes of text, so that it always fits in one file`,
   async (t) => {
     const failed = { provider: 'acme', status: 500, code: 'a'.repeat(40) }
     for (const attempts of [0, 20]) {

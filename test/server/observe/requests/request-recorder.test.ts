@@ -56,7 +56,7 @@ t.test('while a batch hangs one more is gathered, and the excess is lost, to bou
 })
 
 t.test(
-  `calls are written down REQUESTS_FLUSH_MS (${REQUESTS_FLUSH_MS}) after the first, and at the end`,
+  `calls are written REQUESTS_FLUSH_MS (${REQUESTS_FLUSH_MS}) after the first one, and at the end`,
   async (t) => {
     const written: string[][] = []
     const { recorder } = open(async ({ requestIds }) => {
@@ -72,7 +72,7 @@ t.test(
   },
 )
 
-t.test('keeps every paid call, and a share of the refused ones', async (t) => {
+t.test('keeps every paid call, and a sample of the refused ones', async (t) => {
   const rows = { paid: 0, refused: 0, weight: 0 }
   const { recorder } = open(async ({ figures, requestIds }) => {
     requestIds.forEach((id, nth) => {
@@ -105,7 +105,7 @@ t.test('a misspelt model stands where the model of a call does, and never in its
   t.same(models, ['a/oen', 'a/one', undefined])
 })
 
-t.test('keeps a share of the calls with cost 0, as of those without a cost', async (t) => {
+t.test('keeps a sample of the calls with cost 0, as of those without a cost', async (t) => {
   let rows = 0
   const { recorder } = open(({ requestIds }) => Promise.resolve((rows += requestIds.length)))
   for (let n = 0; n < 1_000; n++) recorder.settled(settledCall({ notes: { costUsd: 0 } }))
@@ -132,7 +132,7 @@ t.test('while a batch hangs, calls of one organization leave room for those of o
   t.equal(paid, Math.ceil(REQUESTS_GATHERED_MAX / 2 / (REQUESTS_GATHERED_SHARE - 1)))
 })
 
-t.test('the rest of a batch without room for all of it is lost and counted', async (t) => {
+t.test('calls of a batch that the disk did not accept are dropped and counted', async (t) => {
   const { recorder, counts } = open(() => Promise.resolve(1))
   for (const _ of [1, 2, 3]) recorder.settled(settledCall(PAID))
   await recorder.close()

@@ -23,7 +23,7 @@ function sumOf(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0)
 }
 
-t.test('a flood of equal refusals leaves few rows, whose weights add up to the calls', async (t) => {
+t.test('many equal refusals are recorded in few rows, whose weights add up to the calls', async (t) => {
   const rows = weights(new Sampling(), 10_020)
   t.equal(sumOf(rows), 10_020)
   t.equal(rows.filter((weight) => weight === 1).length, REQUESTS_WHOLE_MAX)
@@ -46,7 +46,7 @@ t.test('a flood takes no row of another organization, another end or the next se
   t.equal(sampling.weightOf(1_000, CALL), 1, 'also where the clock is set back')
 })
 
-t.test('a flood of one key takes no row of another key of its organization', async (t) => {
+t.test('a flood of calls by one key does not use up rows of another key of its organization', async (t) => {
   const sampling = new Sampling()
   weights(sampling, 600, { keyHash: 'a', failure: 'key_limit_exceeded' })
   const other = weights(sampling, REQUESTS_WHOLE_MAX, { keyHash: 'b', failure: 'key_limit_exceeded' })
@@ -54,7 +54,7 @@ t.test('a flood of one key takes no row of another key of its organization', asy
 })
 
 t.test(
-  `keys of an organization beyond REQUESTS_ORGANIZATION_KINDS_MAX (${REQUESTS_ORGANIZATION_KINDS_MAX}) share ` +
+  `keys of an organization above REQUESTS_ORGANIZATION_KINDS_MAX (${REQUESTS_ORGANIZATION_KINDS_MAX}) share ` +
     'one count, and take no row of another organization',
   async (t) => {
     const sampling = new Sampling()
@@ -71,7 +71,7 @@ t.test(
 )
 
 t.test(
-  `beyond REQUESTS_KEY_KINDS_MAX (${REQUESTS_KEY_KINDS_MAX}) kinds of keys, organizations count apart`,
+  `above REQUESTS_KEY_KINDS_MAX (${REQUESTS_KEY_KINDS_MAX}) kinds of keys, each organization still has its own count`,
   async (t) => {
     const sampling = new Sampling()
     for (let n = 0; n < REQUESTS_KEY_KINDS_MAX; n++)
@@ -83,7 +83,7 @@ t.test(
 )
 
 t.test(
-  `beyond REQUESTS_KINDS_MAX (${REQUESTS_KINDS_MAX}) kinds all share one count: memory has a bound`,
+  `above REQUESTS_KINDS_MAX (${REQUESTS_KINDS_MAX}) kinds all share one count, which limits memory`,
   async (t) => {
     const sampling = new Sampling()
     const kept = Array.from({ length: 3 * REQUESTS_KINDS_MAX }, (_, n) =>

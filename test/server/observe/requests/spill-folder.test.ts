@@ -35,7 +35,7 @@ async function fill(folder: string, count: number): Promise<readonly string[]> {
   return paths
 }
 
-t.test('a full disk refuses a batch whole, and leaves no part of it', { skip: NO_MOUNT }, async (t) => {
+t.test('a full disk refuses a batch as a whole, and no part of it is left', { skip: NO_MOUNT }, async (t) => {
   const disk = await tinyDisk(t)
   await writeFile(join(disk, 'filler'), Buffer.alloc(5 * 1024 * 1024)).catch(() => undefined)
   const folder = spillFolder(disk)
@@ -45,7 +45,7 @@ t.test('a full disk refuses a batch whole, and leaves no part of it', { skip: NO
 })
 
 t.test(
-  `beyond REQUESTS_SPILL_FILES_MAX (${REQUESTS_SPILL_FILES_MAX}) files of other fronts writes are refused`,
+  `refuses writes when other fronts have REQUESTS_SPILL_FILES_MAX (${REQUESTS_SPILL_FILES_MAX}) files`,
   async (t) => {
     const folder = await openFolder(t)
     const write = openSpillWriter(folder)
@@ -78,7 +78,7 @@ t.test('one call after the other takes no room of later ones: small files are jo
   t.equal(ids.length, trickle + 50)
 })
 
-t.test('a file that the runner has taken is joined with none', async (t) => {
+t.test('a file that the runner has taken is not joined with another one', async (t) => {
   const folder = await openFolder(t)
   const write = openSpillWriter(folder)
   const spill = openSpill(folder)
@@ -94,7 +94,7 @@ t.test('a file that the runner has taken is joined with none', async (t) => {
 })
 
 t.test(
-  `from REQUESTS_SHARED_FILES (${REQUESTS_SHARED_FILES}) files on an organization has ` +
+  `with REQUESTS_SHARED_FILES (${REQUESTS_SHARED_FILES}) files or more, an organization has room for ` +
     `REQUESTS_ORGANIZATION_SPILLED_MAX (${REQUESTS_ORGANIZATION_SPILLED_MAX}) calls of a front`,
   async (t) => {
     const folder = await openFolder(t)
@@ -120,7 +120,7 @@ t.test(
   },
 )
 
-t.test('batches are found oldest first, read whole, and gone once they are removed', async (t) => {
+t.test('lists batches oldest first, reads them completely, and removes them', async (t) => {
   const folder = await openFolder(t)
   const spill = openSpill(folder)
   t.same(await spill.list(), [], 'also before there is a folder')
@@ -144,7 +144,7 @@ t.test('lists damaged batches, and leaves foreign files alone', async (t) => {
   t.equal(await spill.read(damaged), null)
 })
 
-t.test('unfinished files of a dead front go after a minute, and not before', async (t) => {
+t.test('unfinished files of a dead front are deleted after a minute, and not before', async (t) => {
   const folder = await openFolder(t)
   await mkdir(folder, { recursive: true })
   const draft = '0000000003e8-77.requests.new'
@@ -155,7 +155,7 @@ t.test('unfinished files of a dead front go after a minute, and not before', asy
   t.same(await readdir(folder), [])
 })
 
-t.test('only the owner may read a batch; a folder that went is made again', async (t) => {
+t.test('only the owner may read a batch; a deleted folder is created again', async (t) => {
   const folder = await openFolder(t)
   const write = openSpillWriter(folder)
   await write(batchOfCalls({}))

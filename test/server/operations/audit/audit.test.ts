@@ -47,7 +47,7 @@ t.test('audit.list 200: the changes of a call, with actor and request id, newest
 })
 
 t.test(
-  'events are found by workspace, operation, object, actor and outcome, alone and together',
+  'finds events by workspace, operation, object, actor and outcome, alone and in combination',
   async (t) => {
     const front = await stand(t)
     const found = foundBy(front)
@@ -68,33 +68,30 @@ t.test(
   },
 )
 
-t.test('events of a deleted workspace are found by its UUID, which its slug is not any more', async (t) => {
+t.test('finds events of a deleted workspace by its UUID, but no longer by its slug', async (t) => {
   const front = await stand(t)
   await front.store.sql`UPDATE workspaces SET deleted_at = clock_timestamp() WHERE id = ${front.other.id}`
   t.same(await foundBy(front)(`workspace_id=${front.other.id}`), [4, 3])
   t.match(await front.call('GET', '/audit?workspace_id=other'), { status: 404, type: 'workspace_unknown' })
 })
 
-t.test(
-  'events are found from an instant on and before another, to the microsecond and in any offset',
-  async (t) => {
-    const front = await stand(t)
-    const found = foundBy(front)
-    const { data } = (await front.call('GET', '/audit')).body as unknown as Page
-    const at = (n: number): string => data.find((event) => event.n === n)?.at ?? ''
-    t.same(await found(`since=${at(3)}`), [6, 5, 4, 3])
-    t.same(await found(`until=${at(3)}`), [2, 1])
-    t.same(await found(`since=${at(2)}&until=${at(5)}`), [4, 3, 2])
-    t.same(await found(`since=${at(2)}&until=${at(5)}&outcome=released`), [2])
-    t.same(await found(`since=${at(5)}&until=${at(2)}`), [])
-    const shifted = `${new Date(Date.parse(at(3)) + 7_200_000).toISOString().slice(0, 19)}${at(3).slice(19, 26)}+02:00`
-    t.same(await found(`since=${encodeURIComponent(shifted)}`), [6, 5, 4, 3])
-    t.same(await found('since=9999-12-31T23:59:59Z'), [])
-    t.same(await found('until=0001-01-01T00:00:00Z'), [])
-  },
-)
+t.test('finds events from one instant until another, to the microsecond and with any offset', async (t) => {
+  const front = await stand(t)
+  const found = foundBy(front)
+  const { data } = (await front.call('GET', '/audit')).body as unknown as Page
+  const at = (n: number): string => data.find((event) => event.n === n)?.at ?? ''
+  t.same(await found(`since=${at(3)}`), [6, 5, 4, 3])
+  t.same(await found(`until=${at(3)}`), [2, 1])
+  t.same(await found(`since=${at(2)}&until=${at(5)}`), [4, 3, 2])
+  t.same(await found(`since=${at(2)}&until=${at(5)}&outcome=released`), [2])
+  t.same(await found(`since=${at(5)}&until=${at(2)}`), [])
+  const shifted = `${new Date(Date.parse(at(3)) + 7_200_000).toISOString().slice(0, 19)}${at(3).slice(19, 26)}+02:00`
+  t.same(await found(`since=${encodeURIComponent(shifted)}`), [6, 5, 4, 3])
+  t.same(await found('since=9999-12-31T23:59:59Z'), [])
+  t.same(await found('until=0001-01-01T00:00:00Z'), [])
+})
 
-t.test('pages follow each other by next_before, whatever is appended meanwhile', async (t) => {
+t.test('pages follow each other by next_before, whatever events are added meanwhile', async (t) => {
   const front = await stand(t)
   const { call, store, organizationId } = front
   const first = (await call('GET', '/audit?limit=4')).body
@@ -105,7 +102,7 @@ t.test('pages follow each other by next_before, whatever is appended meanwhile',
   t.match((await call('GET', '/audit?limit=7')).body, { has_more: false })
 })
 
-t.test('a page has a default size, and a largest one', async (t) => {
+t.test('a page has a default size and a maximum size', async (t) => {
   const { call, store, organizationId } = await openInternsFront(t)
   await store.sql.begin((tx) =>
     appendAudit(tx, ...Array.from({ length: AUDIT_PAGE_MAX + 1 }, () => auditEvent(organizationId))),
@@ -116,7 +113,7 @@ t.test('a page has a default size, and a largest one', async (t) => {
   t.equal(await sizeOf(`?limit=${AUDIT_PAGE_MAX}`), AUDIT_PAGE_MAX)
 })
 
-t.test('audit.list 400: invalid instants, numbers, pages and words', async (t) => {
+t.test('audit.list 400: invalid times, numbers, pages and filter values', async (t) => {
   const { call } = await openInternsFront(t)
   for (const query of [
     'since=yesterday',
@@ -146,7 +143,7 @@ t.test('audit.list 400: invalid instants, numbers, pages and words', async (t) =
 })
 
 t.test(
-  "audit.list 404: a workspace that is unknown or another organization's, whose events stay private",
+  'audit.list 404: a workspace that is unknown or belongs to another organization, whose events stay private',
   async (t) => {
     const front = await stand(t)
     const { call, workspace, foreignKey } = front
@@ -166,7 +163,7 @@ t.test(
   },
 )
 
-t.test('audit.list 403: inference and intern keys are the wrong kind', async (t) => {
+t.test('audit.list 403: inference and intern keys are refused', async (t) => {
   const { call, key, store, intern } = await openInternsFront(t)
   const input = { internId: await intern(), organizationId: null }
   for (const wrong of [await key('inference'), must(await createInternKey(store, input, CLI)).key])

@@ -2,7 +2,7 @@ import t from 'tap'
 import { noteUse } from '../../../../src/server/operations/containers/container-access.ts'
 import type { Ports } from '../../../../src/server/ports/ports.ts'
 
-t.test('a use that cannot be noted is logged, and ends nothing', async (t) => {
+t.test('a container use that cannot be recorded is logged, and the call continues', async (t) => {
   const lines: string[] = []
   const ports = {
     containerUses: { touch: () => Promise.reject(new Error('a bug')) },

@@ -60,7 +60,7 @@ t.test(
   },
 )
 
-t.test('containers.promote 404: a path that is not there, and invalid file ids', async (t) => {
+t.test('containers.promote 404: a path that does not exist, and invalid file ids', async (t) => {
   const { call } = await openFilesFront(t)
   const ids = ['missing', '../a', '/etc/passwd', 'a//b'].map(
     (path) => `cfile_${Buffer.from(path).toString('base64url')}`,
@@ -75,13 +75,13 @@ t.test('containers.promote 404: a path that is not there, and invalid file ids',
   }
 })
 
-t.test('containers.promote 413: a container file beyond the limit', async (t) => {
+t.test('containers.promote 413: a container file above the limit', async (t) => {
   const stand = await openFilesFront(t)
   const path = await stand.write('large', Buffer.alloc(FILE_BYTES_MAX + 1))
   t.equal((await stand.call(`${path}/promote`, POST)).status, 413)
 })
 
-t.test('containers.promote 503: storage that is away leaves nothing', async (t) => {
+t.test('containers.promote 503: unavailable storage, and nothing is left', async (t) => {
   const stand = await openFilesFront(t, {
     wrap: (parts) => ({
       ...parts,

@@ -15,7 +15,7 @@ interface Listed {
 
 const idOf = (path: string): string => `cfile_${Buffer.from(path).toString('base64url')}`
 
-t.test('containers.list_files 200: in the order of the paths, page by page', async (t) => {
+t.test('containers.list_files 200: in the order of their paths, page by page', async (t) => {
   const front = await openFilesFront(t)
   const paths = ['a.txt', 'b/1', 'b/2', 'c', 'é']
   for (const path of paths) await front.write(path, path)
@@ -54,7 +54,7 @@ t.test('containers.list_files 400: an invalid container id, cursor or limit', as
   t.equal((await front.call(`/containers/sess_${'a'.repeat(64)}/files`)).status, 200)
 })
 
-t.test('containers.list_files 503: storage is away', async (t) => {
+t.test('containers.list_files 503: storage is unavailable', async (t) => {
   const { storage } = await openDisk(t)
   const containers = failing(storage.containers, 'list', { name: 'storage_unavailable' })
   const front = await openFilesFront(t, { storage: { ...storage, containers } })
@@ -62,7 +62,7 @@ t.test('containers.list_files 503: storage is away', async (t) => {
 })
 
 t.test(
-  'containers.list_files 400 and 503: a container too large for a listing, and listings too many; a caller may leave one',
+  'containers.list_files 400 and 503: a container too large to list, and too many listings; a disconnect aborts its listing',
   async (t) => {
     const signals: unknown[] = []
     let name: 'container_too_large' | 'busy' = 'container_too_large'
@@ -90,7 +90,7 @@ t.test(
 )
 
 t.test(
-  "containers.get_file 200: the members that OpenAI's clients expect, and a use that keeps the container",
+  "containers.get_file 200: the members that OpenAI's clients expect; the read keeps the container alive",
   async (t) => {
     const front = await openFilesFront(t)
     const path = await front.write('out/report.csv', 'a,b\n')
@@ -141,14 +141,14 @@ t.test('containers.get_file 400, 404: an invalid container id; ids without a rea
   t.equal(new Set(texts).size, 1)
 })
 
-t.test('containers.get_file 503: storage is away', async (t) => {
+t.test('containers.get_file 503: storage is unavailable', async (t) => {
   const { storage } = await openDisk(t)
   const containers = failing(storage.containers, 'stat', { name: 'storage_unavailable' })
   const front = await openFilesFront(t, { storage: { ...storage, containers } })
   t.equal((await front.call('/containers/sess_abc/files/cfile_YQ')).status, 503)
 })
 
-t.test('containers.file_content 200: the bytes, whatever they are, by range too', async (t) => {
+t.test('containers.file_content 200: the bytes, whatever they are, also by range', async (t) => {
   const front = await openFilesFront(t)
   const path = `${await front.write('out/a.html', '<p>hello</p>')}/content`
   const whole = await front.call(path)
@@ -166,7 +166,7 @@ t.test('containers.file_content 200: an empty file', async (t) => {
   t.equal(answer.headers.get('content-length'), '0')
 })
 
-t.test('a container file that changed has another version', async (t) => {
+t.test('a container file that changed gets a new version', async (t) => {
   const front = await openFilesFront(t)
   const path = `${await front.write('a', 'one')}/content`
   const etag = (await front.call(path)).headers.get('etag') ?? ''
@@ -178,7 +178,7 @@ t.test('a container file that changed has another version', async (t) => {
 })
 
 t.test(
-  'containers.file_content 400, 404: invalid ids and paths, missing files, folders, and links to outside',
+  'containers.file_content 400, 404: invalid ids and paths, missing files, folders, and links to files outside',
   async (t) => {
     const { storage, folder } = await openDisk(t)
     const front = await openFilesFront(t, { storage })
@@ -206,7 +206,7 @@ t.test(
   },
 )
 
-t.test("another workspace's container of the same id is another container", async (t) => {
+t.test('a container of the same id in another workspace is a different container', async (t) => {
   const front = await openFilesFront(t)
   const { storage, otherWorkspaceId } = front
   await storage.containers.publish(
@@ -217,7 +217,7 @@ t.test("another workspace's container of the same id is another container", asyn
   t.equal((await front.call('/containers/sess_abc/files/cfile_YQ/content')).status, 404)
 })
 
-t.test('containers.file_content 503: storage is away', async (t) => {
+t.test('containers.file_content 503: storage is unavailable', async (t) => {
   const { storage } = await openDisk(t)
   const containers = failing(storage.containers, 'open', { name: 'storage_unavailable' })
   const front = await openFilesFront(t, { storage: { ...storage, containers } })

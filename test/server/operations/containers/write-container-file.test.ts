@@ -47,7 +47,7 @@ t.test('containers.write_file 200: a written file is listed, read and replaced',
 })
 
 t.test(
-  'containers.write_file 200: a path may end as another operation does, have encoded slashes, and be one segment',
+  'containers.write_file 200: a path may end like another operation, contain encoded slashes, or be one segment',
   async (t) => {
     const stand = await openFilesFront(t)
     for (const [path, kept] of [
@@ -63,7 +63,7 @@ t.test(
 )
 
 t.test(
-  'containers.write_file 400: paths that leave the container or are malformed, and invalid container ids',
+  'containers.write_file 400: paths that lead outside the container or are malformed, and invalid container ids',
   async (t) => {
     const stand = await openFilesFront(t)
     for (const path of [
@@ -146,7 +146,7 @@ t.test('containers.write_file 400: a path that is taken is refused with the kind
 })
 
 t.test(
-  'containers.write_file 403: a workspace that is full, of uploads and container files alike',
+  'containers.write_file 403: a workspace whose quota is used up, by uploads and container files together',
   async (t) => {
     const stand = await openFilesFront(t, { files: { quotaBytes: 10_000 } })
     t.match(await write(stand, 'a', 'x'.repeat(5_905)), {
@@ -162,7 +162,7 @@ t.test(
   },
 )
 
-t.test('containers.write_file 500: a write that stalled until the sweep gave it up', async (t) => {
+t.test('containers.write_file 500: a write that stalled until the sweep ended it', async (t) => {
   const stand = await openFilesFront(t, {
     wrap: (parts) => ({ ...parts, files: failing(parts.files, 'claimPath', { name: 'upload_lost' }) }),
   })
@@ -170,13 +170,13 @@ t.test('containers.write_file 500: a write that stalled until the sweep gave it 
   t.match(await (await stand.call('/containers/sess_abc/files')).json(), { data: [] })
 })
 
-t.test('containers.write_file 413: by the announced length alone', async (t) => {
+t.test('containers.write_file 413: a file that is too large by its announced length alone', async (t) => {
   const { front } = await openFilesFront(t)
   const client = beginUpload(front.port, FILE_BYTES_MAX + 1, { method: 'PUT', path: `${FOLDER}a` })
   t.match(await answerOf(client), { status: 413, type: 'file_too_large' })
 })
 
-t.test('containers.write_file 503: storage that is away', async (t) => {
+t.test('containers.write_file 503: storage is unavailable', async (t) => {
   const stand = await openFilesFront(t, {
     wrap: (parts) => ({
       ...parts,
@@ -189,7 +189,7 @@ t.test('containers.write_file 503: storage that is away', async (t) => {
   t.match(await write(stand, 'a'), { status: 503, type: 'storage_unavailable' })
 })
 
-t.test('the refusal of another method on a path of several segments lists the allowed ones', async (t) => {
+t.test('a refused method on a path of several segments gets a list of the allowed methods', async (t) => {
   const { front } = await openFilesFront(t)
   for (const [path, allowed] of [
     ['a/b/c', 'PUT'],

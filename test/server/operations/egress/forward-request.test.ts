@@ -43,7 +43,7 @@ const named = (headers: readonly string[], name: string): readonly string[] =>
 const namesOf = (headers: readonly string[]): readonly string[] =>
   headers.filter((_, nth) => nth % 2 === 0).map((name) => name.toLowerCase())
 
-t.test('egress.forward 200: method, path, query, headers and body arrive as they were sent', async (t) => {
+t.test('egress.forward 200: method, path, query, headers and body arrive unchanged', async (t) => {
   const { ask } = await openEgressFront(t, { target: echo })
   const seen = await seenBy(
     await ask('/a%2Fb//c/..%2f/?x=%20+&&y', {
@@ -56,7 +56,7 @@ t.test('egress.forward 200: method, path, query, headers and body arrive as they
   t.same(named(seen.headers, 'authorization'), ['Bearer own'])
 })
 
-t.test('a base URL alone is the root of its host', async (t) => {
+t.test('a base URL without a path addresses the root of its host', async (t) => {
   const { ask } = await openEgressFront(t, { target: echo })
   t.equal((await seenBy(await ask(''))).url, '/')
   t.equal((await seenBy(await ask('/'))).url, '/')
@@ -96,7 +96,7 @@ t.test('headers of the connection to Sluice are dropped, and `host` is that of t
 })
 
 t.test(
-  'an answer keeps its status, its own request id and every cookie, but no header of the connection',
+  'an answer keeps its status, its own request id and every cookie, but not the connection headers of the target',
   async (t) => {
     const { ask } = await openEgressFront(t, {
       target: (_, res) => {
@@ -139,7 +139,7 @@ t.test(
   },
 )
 
-t.test('a redirect is an answer', async (t) => {
+t.test('a redirect is returned to the client, not followed', async (t) => {
   const { ask } = await openEgressFront(t, {
     target: (_, res) => void res.writeHead(302, { location: 'http://169.254.169.254/' }).end(),
   })
@@ -153,7 +153,7 @@ t.test('a redirect is an answer', async (t) => {
   )
 })
 
-t.test('a compressed answer stays as it is', async (t) => {
+t.test('a compressed answer is passed on unchanged', async (t) => {
   const { ask } = await openEgressFront(t, {
     target: (req, res) =>
       void res.writeHead(200, { 'content-encoding': 'x-own' }).end(req.headers['accept-encoding']),
@@ -163,7 +163,7 @@ t.test('a compressed answer stays as it is', async (t) => {
   t.equal(await answer.text(), 'x-own')
 })
 
-t.test('accepts an intern key, and a key after its scheme', async (t) => {
+t.test('accepts an intern key, and a key with the Bearer scheme', async (t) => {
   const { ask } = await openEgressFront(t, { target: echo })
   for (const key of [INTERN_KEY, `Bearer ${KEY}`])
     t.equal((await ask('/', { headers: { 'x-sluice-key': key } })).status, 200)
@@ -181,7 +181,7 @@ t.test('a key in `authorization` is for the target and does not authenticate the
   })
 })
 
-t.test('a key of this installation is passed on neither in a header nor in the query', async (t) => {
+t.test('a Sluice key is passed on neither in a header nor in the query', async (t) => {
   const { ask } = await openEgressFront(t, { target: echo })
   t.match(await errorOf(await ask('/', { headers: { authorization: `Bearer ${KEY}` } })), {
     status: 400,
@@ -194,7 +194,7 @@ t.test('a key of this installation is passed on neither in a header nor in the q
 })
 
 t.test(
-  'egress.forward 429: a key over its limit; limit headers of Sluice and the target do not mix',
+  'egress.forward 429: a key above its limit; limit headers of Sluice and the target are not mixed',
   async (t) => {
     const { ask } = await openEgressFront(t, { target: echo })
     t.match(await errorOf(await ask('/', { headers: { 'x-sluice-key': LIMITED_KEY } })), {
@@ -204,7 +204,7 @@ t.test(
   },
 )
 
-t.test('egress.forward 400: destinations that the gate refuses, and malformed ones', async (t) => {
+t.test('egress.forward 400: destinations that the gate refuses, and malformed destinations', async (t) => {
   const { url } = await openEgressFront(t, { target: echo })
   const hosts = [
     '10.0.0.1',
@@ -229,7 +229,7 @@ t.test('egress.forward 400: destinations that the gate refuses, and malformed on
   }
 })
 
-t.test('CONNECT and TRACE, which would show a request to its sender, are no methods of it', async (t) => {
+t.test('CONNECT and TRACE, which would show a request to its sender, are not supported', async (t) => {
   const { port, base } = await openEgressFront(t, { target: echo })
   const client = rawClient(port)
   client.send(egressText(`TRACE ${new URL(base).pathname}/`, ['connection: close']))
@@ -239,7 +239,7 @@ t.test('CONNECT and TRACE, which would show a request to its sender, are no meth
   )
 })
 
-t.test('egress.forward 502: a port without a listener, and a target that speaks no HTTP', async (t) => {
+t.test('egress.forward 502: a port without a listener, and a target that does not speak HTTP', async (t) => {
   const { url, ask, target } = await openEgressFront(t, {
     target: (req) => void req.socket.end('garbage\r\n\r\n'),
   })
@@ -301,7 +301,7 @@ t.test('Sluice answers a preflight without a key, and replaces the CORS headers 
   t.match(headers.get('access-control-expose-headers'), 'x-sluice-error')
 })
 
-t.test('the gate gets the workspace of the caller', async (t) => {
+t.test('the gate receives the workspace of the caller', async (t) => {
   const asked: (string | undefined)[] = []
   const egress = { vetted: ({ workspaceId }: Destination) => (asked.push(workspaceId), fail('busy')) }
   const { ask } = await openEgressFront(t, { target: echo, ports: { egress } as unknown as Ports })
@@ -309,7 +309,7 @@ t.test('the gate gets the workspace of the caller', async (t) => {
   t.same(asked, [ownWorkspaceOf(testKey().record)])
 })
 
-t.test('a call is logged by its host, without its path, query and headers', async (t) => {
+t.test('the log of a call contains its host, but not its path, query and headers', async (t) => {
   const { ask, settled, untilSettled } = await openEgressFront(t, { target: echo, secrets: { k: 'v4lue' } })
   await (await ask('/private?q=private&k={{secret:k}}', { headers: { 'x-a': 'private' } })).text()
   await untilSettled(1)

@@ -39,7 +39,7 @@ const WRITTEN: Readonly<Record<string, number>> = {
 for (const [when, act] of Object.entries(stages)) {
   for (const hasBody of [false, true]) {
     t.test(
-      `a client that leaves ${when}${hasBody ? ', its body half sent,' : ''} takes the connection to the target along`,
+      `a client that disconnects ${when}${hasBody ? ', its body half sent,' : ''} closes the connection to the target`,
       async (t) => {
         const closed = gate()
         const came = gate()
@@ -66,7 +66,7 @@ for (const [when, act] of Object.entries(stages)) {
     )
   }
   if (when === 'before the answer') continue
-  t.test(`a target that breaks off ${when} breaks the answer off`, async (t) => {
+  t.test(`a target that breaks off ${when} breaks off the answer`, async (t) => {
     const stand = await openRawEgress(t, (req, res) => {
       act(req, res)
       setTimeout(() => req.socket.resetAndDestroy(), 20)
@@ -81,7 +81,7 @@ for (const [when, act] of Object.entries(stages)) {
   })
 }
 
-t.test('a target that ends within the announced length breaks the answer off', async (t) => {
+t.test('a target that closes before the announced length breaks off the answer', async (t) => {
   const stand = await openRawEgress(t, (req, res) => {
     res.writeHead(200, { 'content-length': 10 }).write('12345')
     setTimeout(() => req.socket.end(), 20)
@@ -118,7 +118,7 @@ t.test('egress.forward 408: a body that stalls', async (t) => {
   await rest(stand)
 })
 
-t.test('egress.forward 504: a call that waits for its destination has time-outs of its own', async (t) => {
+t.test('egress.forward 504: a call that waits for its destination has its own timeouts', async (t) => {
   let asked: EgressExchangeRequest | null = null
   const exchange = (request: EgressExchangeRequest) => {
     asked = request

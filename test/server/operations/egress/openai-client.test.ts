@@ -32,7 +32,7 @@ function refusalOf(client: OpenAI): Promise<unknown> {
   )
 }
 
-t.test('the provider, and not the client, sees the key', async (t) => {
+t.test('the provider gets the key, and the client never sees it', async (t) => {
   const { client, provider, lines, releases } = await open(t)
   const answer = await client.embeddings.create({ model: 'any', input: 'one two' })
   t.same([...(answer.data[0]?.embedding ?? [])], vectorOf('one two', 8))
@@ -42,7 +42,7 @@ t.test('the provider, and not the client, sees the key', async (t) => {
   t.notMatch(lines.join('\n') + JSON.stringify(answer), PROVIDER_KEY)
 })
 
-t.test('the client understands a refusal of the provider, and one of ours', async (t) => {
+t.test('the client understands refusals of the provider and refusals of Sluice', async (t) => {
   const { client, provider } = await open(t)
   provider.script(refuses(404, 'no such model'))
   t.match(await refusalOf(client), { status: 404 })

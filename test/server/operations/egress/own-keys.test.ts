@@ -40,7 +40,7 @@ for (const [form, write] of Object.entries(FORMS)) {
   })
 }
 
-t.test('does not take other keys, or similar words, for keys of Sluice', async (t) => {
+t.test('does not mistake other keys or similar words for Sluice keys', async (t) => {
   for (const text of [
     'sk-proj-abc',
     `Basic ${base64('user:sk-ant-123')}`,
@@ -55,7 +55,7 @@ t.test('does not take other keys, or similar words, for keys of Sluice', async (
 })
 
 t.test(
-  'egress.forward 400: a key of ours in a header, the query or the path, and nothing is sent',
+  'egress.forward 400: a Sluice key in a header, the query or the path, and nothing is sent',
   async (t) => {
     let requests = 0
     const { ask } = await openEgressFront(t, { target: (_, res) => void (requests++, res.end()) })
@@ -82,7 +82,7 @@ t.test(
 )
 
 t.test(
-  'egress.forward 400: a key of ours as the name of a header, or in a body whose placeholders are replaced',
+  'egress.forward 400: a Sluice key as a header name, or in a body whose placeholders are replaced',
   async (t) => {
     let requests = 0
     const { ask } = await openEgressFront(t, { target: (_, res) => void (requests++, res.end()) })
@@ -104,7 +104,7 @@ t.test(
 /** Bytes of a text that a search with a cost of its square would not end within the time of a test. */
 const LONG_BYTES = 4 * MIB
 
-t.test('a long text of any repeated piece is searched to its end', async (t) => {
+t.test('a long text of any repeated piece is searched to the end, without finding a key', async (t) => {
   for (const unit of ['%25', '%', '25', 'c2st', '736b', 'sk-sluice', 'YzJ0', '%37', base64('sk-sluic'), 'a'])
     t.notOk(holdsKey(unit.repeat(LONG_BYTES / unit.length)), unit)
 })

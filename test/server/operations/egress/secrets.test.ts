@@ -66,7 +66,7 @@ t.test('a placeholder in a header gives its value, wherever it stands and howeve
   t.equal(releases.length, 1)
 })
 
-t.test('a release names its actor, its scope and its request', async (t) => {
+t.test('a release records its actor, its scope and its request', async (t) => {
   const { ask, releases } = await open(t)
   await ask('/', { headers: { 'x-sluice-key': INTERN_KEY, 'x-request-id': 'mine', a: '{{secret:plain}}' } })
   t.match(releases, [
@@ -133,7 +133,7 @@ t.test('a malformed placeholder is refused, and nothing is sent', async (t) => {
   t.equal(seen.length, 0)
 })
 
-t.test('egress.forward 403: one secret of several is refused, and nothing is sent', async (t) => {
+t.test('egress.forward 403: when one of several secrets is refused, nothing is sent', async (t) => {
   const { ask, seen } = await open(t)
   const error = await errorOf(await ask('/?a={{secret:plain}}', { headers: { x: '{{secret:unknown}}' } }))
   t.match(error, {
@@ -145,7 +145,7 @@ t.test('egress.forward 403: one secret of several is refused, and nothing is sen
   t.equal(seen.length, 0)
 })
 
-t.test('a secret goes to no other host, port or not', async (t) => {
+t.test('a secret is released to no other host, with a port or without', async (t) => {
   const { ask, base, seen, url, releases } = await open(t)
   const port = base.split(':').at(-1) ?? ''
   for (const host of [`127.0.0.1:${port}`, `sub.localhost:${port}`, `localhost.example:${port}`]) {
@@ -176,7 +176,7 @@ t.test('a value that would break out of its header is refused, and nothing is se
   t.equal(seen[0]?.req.url, '/?a=a%0D%0Ax-injected%3A%201')
 })
 
-t.test('a refusal of a header names the header, and neither its value nor the secret', async (t) => {
+t.test('a refusal of a header names the header, but neither its value nor the secret', async (t) => {
   const { ask } = await open(t)
   const messageOf = async (name: string, value: string) =>
     (await errorOf(await ask('/', { headers: { [name]: value } }))).message
@@ -192,7 +192,7 @@ t.test('a refusal of a header names the header, and neither its value nor the se
   t.notMatch(broken, 'injected')
 })
 
-t.test('a value is not looked into', async (t) => {
+t.test('placeholders inside a secret value are not replaced', async (t) => {
   const { ask, seen, releases } = await open(t)
   await ask('/', { headers: { a: '{{secret:chained}}' } })
   t.equal(seen[0]?.req.headers['a'], '{{secret:plain}}')
@@ -202,7 +202,7 @@ t.test('a value is not looked into', async (t) => {
   )
 })
 
-t.test('halves of a placeholder in two headers do not make one', async (t) => {
+t.test('two halves of a placeholder in two headers do not form a placeholder', async (t) => {
   const { port, base, seen, releases } = await open(t)
   const client = rawClient(port)
   client.send(
@@ -213,7 +213,7 @@ t.test('halves of a placeholder in two headers do not make one', async (t) => {
   t.equal(releases.length, 0)
 })
 
-t.test('a header folded over two lines reaches no target', async (t) => {
+t.test('a header folded over two lines never reaches the target', async (t) => {
   const { port, base, seen } = await open(t)
   const client = rawClient(port)
   client.send(egressText(`GET ${new URL(base).pathname}/`, ['a: {{secret:', ' plain}}', 'connection: close']))
@@ -242,7 +242,7 @@ t.test(
   },
 )
 
-t.test('a request that is too large is refused before any secret is opened', async (t) => {
+t.test('a request that is too large is refused before any secret is decrypted', async (t) => {
   const { ask, releases } = await open(t)
   const swollen = EGRESS_FILLED_HEAD_BYTES_MAX / SECRETS.long.length + 1
   t.match(await errorOf(await ask('/', { headers: { a: '{{secret:long}}'.repeat(swollen) } })), {
@@ -257,7 +257,7 @@ t.test('a request that is too large is refused before any secret is opened', asy
   t.equal(releases.length, 0)
 })
 
-t.test('values do not swell a head beyond EGRESS_FILLED_HEAD_BYTES_MAX', async (t) => {
+t.test('secret values cannot enlarge a head beyond EGRESS_FILLED_HEAD_BYTES_MAX', async (t) => {
   const { ask, seen } = await open(t)
   const times = EGRESS_FILLED_HEAD_BYTES_MAX / SECRETS.long.length
   t.match(await errorOf(await ask('/', { headers: { a: '{{secret:long}}'.repeat(times) } })), {
@@ -277,13 +277,13 @@ const post = (
   headers: { 'content-type': type, 'x-sluice-substitute': 'body', ...more },
 })
 
-t.test('a body is not looked into unless that is asked for', async (t) => {
+t.test('placeholders in a body are replaced only when the caller asks for it', async (t) => {
   const { ask, seen } = await open(t)
   await ask('/', { method: 'POST', body: '{{secret:plain}}' })
   t.equal(seen[0]?.body, '{{secret:plain}}')
 })
 
-t.test('in a body that asks for it a value is written in the syntax of its type', async (t) => {
+t.test('in a body with substitution a value is escaped for the content type', async (t) => {
   const { ask, seen } = await open(t)
   await ask('/', post('{"key":"{{secret:json}}","other":"{{secret:odd}} ü"}'))
   t.same(JSON.parse(seen[0]?.body ?? ''), { key: SECRETS.json, other: `${SECRETS.odd} ü` })
@@ -295,7 +295,7 @@ t.test('in a body that asks for it a value is written in the syntax of its type'
   t.equal(seen[2]?.body, `<k>${SECRETS.json}</k>`)
 })
 
-t.test('bytes around a placeholder in a body are not touched', async (t) => {
+t.test('bytes around a placeholder in a body stay unchanged', async (t) => {
   const { ask, seen } = await open(t, (req) => ({ 'x-length': req.headers['content-length'] ?? '' }))
   const odd = Buffer.from([0, 255, 254, 128, 13, 10])
   const answer = await ask(
@@ -325,7 +325,7 @@ t.test('egress.forward 413: a body that is too large before or after substitutio
 })
 
 t.test(
-  'a body whose placeholders cannot be found is refused: encoded, malformed, or asked for in other words',
+  'refuses a body whose placeholders cannot be found: encoded, malformed, or with an unknown substitution value',
   async (t) => {
     const { ask, seen } = await open(t)
     t.match(await errorOf(await ask('/', post('x', 'text/plain', { 'content-encoding': 'gzip' }))), {
@@ -343,7 +343,7 @@ t.test(
 )
 
 t.test(
-  'a value that a target reflects in a header comes back redacted, in every usual form and in names',
+  'a value that a target reflects in a header is returned redacted, in every usual form and in header names',
   async (t) => {
     const value = 's3cret/Value+with?odd=chars'
     const { ask } = await openEgressFront(t, {

@@ -32,7 +32,7 @@ t.test('an answer in chunks comes in chunks, as it is made, and the connection i
 })
 
 t.test(
-  'an answer in chunks that is the last of its connection ends properly, and the connection with it',
+  'a chunked answer that is the last of its connection ends properly, and so does the connection',
   async (t) => {
     const { base } = await openEgressFront(t, {
       target: async (req, res) => {
@@ -51,7 +51,7 @@ t.test(
 )
 
 t.test(
-  'a chunked answer without chunks that closes its connection is empty, with content-length 0',
+  'a chunked answer without chunks that ends its connection is sent empty, with content-length 0',
   async (t) => {
     for (const header of ['connection: close', 'transfer-encoding: chunked']) {
       const { client, send } = await openRawEgress(
@@ -67,7 +67,7 @@ t.test(
   },
 )
 
-t.test('the bytes of an answer count, with a length and in chunks, and HEAD has none', async (t) => {
+t.test('the bytes of an answer are counted, with a length and in chunks, and HEAD has none', async (t) => {
   const { ask, settled, untilSettled } = await openEgressFront(t, {
     target: (req, res) => {
       if (req.url === '/sized') res.setHeader('content-length', 5)
@@ -98,7 +98,7 @@ t.test('the head of an answer does not wait for its body', async (t) => {
   await client.until(/\r\n\r\nok$/)
 })
 
-t.test('a body in chunks that comes with its head goes out with its length', async (t) => {
+t.test('a chunked body that arrives together with its head is sent with its length', async (t) => {
   const { client, send } = await openRawEgress(t, async (req, res) => {
     res.end(`${req.headers['content-length']} ${req.headers['transfer-encoding']} ${await textOf(req)}`)
   })
@@ -106,7 +106,7 @@ t.test('a body in chunks that comes with its head goes out with its length', asy
   await client.until(/5 undefined abcde/)
 })
 
-t.test('a HEAD keeps the length of the body that it leaves out, or has none', async (t) => {
+t.test('an answer to HEAD keeps the length of the omitted body, or has none', async (t) => {
   const { client, send, ask } = await openRawEgress(t, (req, res) => {
     if (req.url === '/x') res.setHeader('content-length', 5)
     res.end(req.method === 'HEAD' ? '' : 'hello')
@@ -116,7 +116,7 @@ t.test('a HEAD keeps the length of the body that it leaves out, or has none', as
   t.notOk((await ask('/none', { method: 'HEAD' })).headers.has('content-length'))
 })
 
-t.test('a last answer without a body names no length either', async (t) => {
+t.test('the last answer of a connection has no length either when it has no body', async (t) => {
   const { client, send } = await openRawEgress(t, (_, res) => void res.writeHead(204).end())
   send('GET', ['connection: close'])
   const text = await client.closed()
@@ -124,7 +124,7 @@ t.test('a last answer without a body names no length either', async (t) => {
   t.notMatch(text, /content-length/i)
 })
 
-t.test('204, 206, 304 and an empty 200 pass', async (t) => {
+t.test('204, 206, 304 and an empty 200 are passed on', async (t) => {
   const { ask } = await openRawEgress(t, (req, res) => {
     const status = Number(req.url?.slice(1))
     res
@@ -153,7 +153,7 @@ t.test('informational answers and trailers are dropped', async (t) => {
   t.notMatch(text, /x-late|preload/)
 })
 
-t.test('a large body flows both ways at once, byte for byte', async (t) => {
+t.test('a large body is streamed in both directions at once, byte for byte', async (t) => {
   const { client, send, target } = await openRawEgress(t, (req, res) => {
     res.setHeader('content-length', Number(req.headers['content-length']))
     req.pipe(res)
@@ -167,7 +167,7 @@ t.test('a large body flows both ways at once, byte for byte', async (t) => {
   t.ok(Buffer.from(text.slice(text.indexOf('\r\n\r\n') + 4), 'latin1').equals(body))
 })
 
-t.test('a target that does not read stops its sender', async (t) => {
+t.test('a target that does not read pauses the sender', async (t) => {
   const read = gate()
   const { base } = await openEgressFront(t, {
     target: async (req, res) => {
@@ -199,7 +199,7 @@ t.test('a target that does not read stops its sender', async (t) => {
 })
 
 for (const hasLength of [true, false]) {
-  t.test(`a client that does not read stops the target${hasLength ? '' : ', in chunks too'}`, async (t) => {
+  t.test(`a client that does not read pauses the target${hasLength ? '' : ', in chunks too'}`, async (t) => {
     let pieces = 0
     const { base } = await openEgressFront(t, {
       target: (_, res) => {
@@ -232,7 +232,7 @@ const ANSWER_MIB = 256
 
 for (const hasLength of [true, false]) {
   t.test(
-    `an answer${hasLength ? '' : ' in chunks'} flows although the target takes nothing of the body, which then waits with its sender`,
+    `an answer${hasLength ? '' : ' in chunks'} is streamed although the target does not read the body, and the sender is paused`,
     async (t) => {
       const { base } = await openEgressFront(t, {
         timers: new Timers(),
@@ -273,7 +273,7 @@ for (const hasLength of [true, false]) {
   )
 }
 
-t.test('an early answer comes while the body is still on its way, which may then end', async (t) => {
+t.test('an early answer is sent while the body is still arriving, and the body may then end', async (t) => {
   const { client, send, settled, untilSettled } = await openRawEgress(t, (req, res) => {
     res.writeHead(401, { 'content-length': 2 }).end('no')
     req.resume()
@@ -286,7 +286,7 @@ t.test('an early answer comes while the body is still on its way, which may then
   t.match(settled, [{ status: 401, failure: null }])
 })
 
-t.test('the full answer of a target that closes without reading arrives', async (t) => {
+t.test('the full answer of a target that closes without reading the body reaches the client', async (t) => {
   const { client, send } = await openRawEgress(
     t,
     (req, res) => {

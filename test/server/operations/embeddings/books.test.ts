@@ -64,7 +64,7 @@ async function stand(t: Test, limits: Limits = {}) {
 }
 
 t.test(
-  'the ledger has one row for each answered call, at its endpoint’s price, and none for a failed one',
+  'the ledger has one row for each answered call, at its endpoint’s price, and no row for a failed call',
   async (t) => {
     const { call, first, second, url, authorization, untilSettled, books } = await stand(t)
     const { headers } = await call(ONE)

@@ -81,7 +81,7 @@ async function stand(t: Test) {
 }
 
 t.test(
-  'where own credentials do not count nothing of them is taken from a budget, and they are counted apart',
+  'when own credentials do not count, their calls take nothing from a budget and are counted separately',
   async (t) => {
     const { active, budget, byOwnKey, byOwnEndpoint, byOperator, books, counted } = await stand(t)
     await active()
@@ -109,7 +109,7 @@ t.test(
 
 for (const way of ['byOwnKey', 'byOwnEndpoint'] as const) {
   const [bound, cost] = way === 'byOwnKey' ? [BOUND, COST] : [OWN_BOUND, OWN_COST]
-  t.test(`where own credentials count they are refused at the budget: ${way}`, async (t) => {
+  t.test(`when own credentials count, calls above the budget are refused: ${way}`, async (t) => {
     const { active, budget, [way]: embed, books, counted, keyed, upstream } = await stand(t)
     await active()
     const probes = upstream.calls.length
@@ -138,7 +138,7 @@ for (const way of ['byOwnKey', 'byOwnEndpoint'] as const) {
 }
 
 t.test(
-  "own credentials are never paid from the organization's credit, and go on where it is used up",
+  "own credentials are never charged to the organization's credit, and still work when it is used up",
   async (t) => {
     const {
       store,

@@ -21,7 +21,7 @@ const TOKEN = 1_000
 /** A token for each byte, and the marks around them. */
 const BOUND = (13 + 16) * TOKEN
 
-t.test('a call reserves its maximum cost, and pays its actual cost', async (t) => {
+t.test('a call reserves its maximum cost, and is charged its actual cost', async (t) => {
   const spend = recorder()
   const { post } = await openEmbeddings(t, { spend })
   const { headers, body } = await post({ ...ONE, model: 'acme/embed:floor' })
@@ -46,7 +46,7 @@ t.test('a call reserves its maximum cost, and pays its actual cost', async (t) =
 const CREDIT = { money: { ...NO_LIMITS, accountId: 'a', isCreditLimited: true } }
 
 t.test(
-  'under a limit an unpriced endpoint is passed over, wherever it stands; without one it is not',
+  'under a limit unpriced endpoints are skipped at any position; without a limit they are used',
   async (t) => {
     const spend = recorder()
     const firstFacts = { pricing: undefined }
@@ -66,7 +66,7 @@ t.test(
 )
 
 t.test(
-  'under a limit the priced endpoint alone is left: when it fails, or is excluded, no unpriced one is called for nothing',
+  'under a limit only the priced endpoint is used: when it fails or is excluded, no unpriced one is called free of charge',
   async (t) => {
     const spend = recorder()
     const { post, first, second } = await openEmbeddings(t, {
@@ -162,7 +162,7 @@ for (const [what, behaviour] of failing) {
   })
 }
 
-t.test('a call that cannot be sent at all reserves no money', async (t) => {
+t.test('a call that cannot be sent reserves no money', async (t) => {
   const spend = recorder()
   const { post } = await openEmbeddings(t, { spend })
   for (const model of ['acme/none', 'acme/chat', 'acme/unset']) await post({ ...ONE, model })
@@ -217,7 +217,7 @@ t.test(
   },
 )
 
-t.test('charges our estimate when the provider reports no usage, and marks it', async (t) => {
+t.test('charges an estimate when the provider reports no usage, and marks it', async (t) => {
   const spend = recorder()
   const { post, first } = await openEmbeddings(t, { spend })
   first.script(answers({ usage: null }))
@@ -277,7 +277,7 @@ function ran(spend: Spend, run: () => Promise<Outcome<EmbeddingsResult>>) {
 }
 
 t.test(
-  "a call under own credentials is cut to the dearest of all, others to the dearest of the operator's",
+  "caps the charge at the most expensive of all endpoints under own credentials, otherwise of the operator's endpoints",
   async (t) => {
     const spend = recorder()
     const reported = [
@@ -305,7 +305,7 @@ t.test('a bug during a call releases the reserved money', async (t) => {
   )
 })
 
-t.test('each picture costs the price of an image, in small and in large inputs. F10', async (t) => {
+t.test('each picture is charged the price of an image, in small and in large inputs. F10', async (t) => {
   const spend = recorder()
   const foreignFacts = { context_length: 1_000, pricing: { prompt: '0.000001', image: '0.0001' } }
   const { post } = await openEmbeddings(t, { spend, foreignFacts })

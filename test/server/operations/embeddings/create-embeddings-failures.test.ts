@@ -36,7 +36,7 @@ function failureOf({ status, body }: EmbeddingsReply): string {
 }
 
 t.test(
-  'embeddings.create 400: an input that no endpoint takes, and a model that does not embed',
+  'embeddings.create 400: an input that no endpoint accepts, and a model without embeddings',
   async (t) => {
     const { post, first, foreign, settled } = await openEmbeddings(t)
     const picture = (url: string) => [{ content: [{ type: 'image_url', image_url: { url } }] }]
@@ -64,7 +64,7 @@ t.test(
 )
 
 t.test(
-  'embeddings.create 400: the provider refuses the input; its reason is kept, its links and our key are not',
+  'embeddings.create 400: the provider refuses the input; its reason is returned without links and without the operator key',
   async (t) => {
     const { post, first, second } = await openEmbeddings(t)
     first.script(refuses(400, `Input is too long, see https://provider.example/help; key ${PROVIDER_KEY}`))
@@ -80,7 +80,7 @@ t.test(
 )
 
 t.test(
-  'embeddings.create 404: no such model, no endpoint that the preferences leave, none that is set up',
+  'embeddings.create 404: an unknown model, preferences that exclude every endpoint, and no endpoint that is set up',
   async (t) => {
     const { post } = await openEmbeddings(t)
     t.equal(failureOf(await post({ model: 'acme/none', input: 'x' })), '404 model_unknown')
@@ -123,35 +123,32 @@ for (const [title, behaviour, failure] of broken) {
   })
 }
 
-t.test('embeddings.create 502: gemini reports with 400 that our key is wrong', async (t) => {
+t.test('embeddings.create 502: gemini reports with 400 that the operator key is wrong', async (t) => {
   const { post, foreign } = await openEmbeddings(t)
   const text = '{"error":{"code":400,"message":"API key not valid","details":[{"reason":"API_KEY_INVALID"}]}}'
   foreign.script(({ res }) => void res.writeHead(400).end(text))
   t.equal(failureOf(await post({ model: 'acme/gemini', input: 'x' })), '502 upstream_credential')
 })
 
-t.test('embeddings.create 502: a provider that is not there', async (t) => {
+t.test('embeddings.create 502: a provider that cannot be reached', async (t) => {
   const { post, first } = await openEmbeddings(t)
   await first.close()
   t.equal(failureOf(await post(ONE)), '502 upstream_failed')
 })
 
-t.test(
-  'embeddings.create 503: an endpoint that failed time and again is left alone for a while',
-  async (t) => {
-    // The rest of a breaker does not pass.
-    const { post, first } = await openEmbeddings(t, { now: stopped() })
-    first.usually(refuses(500))
-    for (let nth = 0; nth < 10; nth++)
-      await post(ONE, { authorization: `Bearer ${nth % 2 === 0 ? KEY : OTHER_KEY}` })
-    const reply = await post(ONE)
-    t.equal(failureOf(reply), '503 endpoint_unavailable')
-    t.match(reply.headers.get('retry-after'), /^[12]$/)
-    t.equal(first.calls.length, 10)
-  },
-)
+t.test('embeddings.create 503: an endpoint that failed repeatedly is not called for a while', async (t) => {
+  // The rest of a breaker does not pass.
+  const { post, first } = await openEmbeddings(t, { now: stopped() })
+  first.usually(refuses(500))
+  for (let nth = 0; nth < 10; nth++)
+    await post(ONE, { authorization: `Bearer ${nth % 2 === 0 ? KEY : OTHER_KEY}` })
+  const reply = await post(ONE)
+  t.equal(failureOf(reply), '503 endpoint_unavailable')
+  t.match(reply.headers.get('retry-after'), /^[12]$/)
+  t.equal(first.calls.length, 10)
+})
 
-t.test('embeddings.create 503: no room for another answer within the attempt', async (t) => {
+t.test('embeddings.create 503: no room for another answer before the attempt ends', async (t) => {
   await atPace(500, async (timeoutMs) => {
     const { post, first, rest } = await openEmbeddings(t, { answersBytesMax: 1000, timeoutMs })
     first.usually(answers({ dimensions: 2000 }))
@@ -164,7 +161,7 @@ t.test('embeddings.create 503: no room for another answer within the attempt', a
   })
 })
 
-t.test('embeddings.create 504: the call meets its own deadline first', async (t) => {
+t.test('embeddings.create 504: the deadline of the call ends before the attempt', async (t) => {
   const { post, first, rest } = await openEmbeddings(t, { deadlineMs: 200 })
   first.usually(neverAnswers)
   t.equal(failureOf(await post(ONE)), '504 deadline_exceeded')
@@ -175,7 +172,7 @@ for (const [title, behaviour] of [
   ['never answers', neverAnswers],
   ['stalls in its body', stallsInBody],
 ] as const) {
-  t.test(`embeddings.create 524: the provider ${title} within its own time-out`, async (t) => {
+  t.test(`embeddings.create 524: the provider ${title} within its own timeout`, async (t) => {
     await atPace(60, async (timeoutMs) => {
       const { post, first, rest } = await openEmbeddings(t, { timeoutMs })
       first.usually(behaviour)
@@ -202,7 +199,7 @@ for (const status of [429, 529]) {
   )
 }
 
-t.test('nothing of the input, the answer or our keys is logged, whatever happens', async (t) => {
+t.test('neither the input, the answer nor the keys are logged, whatever happens', async (t) => {
   const { post, first, log, lines } = await openEmbeddings(t)
   first.script(
     refuses(400, 'canary-in-reason'),

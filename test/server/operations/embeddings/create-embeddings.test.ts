@@ -7,7 +7,7 @@ import { LEXICAL_SLICE_UNITS } from '../../../../src/workers/embed-lexical.ts'
 const ONE = { model: 'acme/one', input: 'one two three' }
 
 t.test(
-  'embeddings.create 200: our model and id, the vectors as the provider wrote them, usage with its cost',
+  'embeddings.create 200: the model name and id of Sluice, the vectors as the provider wrote them, and usage with its cost',
   async (t) => {
     const { post, first, rest } = await openEmbeddings(t)
     const { status, headers, text, body } = await post({ model: 'acme/e', input: 'one two three' })
@@ -40,7 +40,7 @@ t.test('embeddings.create 200: every text and token shape reaches an openai prov
   )
 })
 
-t.test('embeddings.create 200: members that no endpoint got are named in one header', async (t) => {
+t.test('embeddings.create 200: members that were sent to no endpoint are listed in one header', async (t) => {
   const { post } = await openEmbeddings(t)
   const named = async (model: string, more: object) => {
     const { status, headers, text } = await post({ model, input: 'x', ...more })
@@ -55,7 +55,7 @@ t.test('embeddings.create 200: members that no endpoint got are named in one hea
 })
 
 t.test(
-  'embeddings.create 200: passes on dimensions, encoding, input type and user, renamed where needed',
+  'embeddings.create 200: passes on dimensions, encoding, input type and user, renamed when necessary',
   async (t) => {
     const { post, first, second } = await openEmbeddings(t)
     const asked = {
@@ -104,7 +104,7 @@ for (const [wanted, sent] of [
   ['float', 'base64'],
 ] as const) {
   t.test(
-    `embeddings.create 200: ${sent} vectors of a provider come out as the ${wanted} that was asked`,
+    `embeddings.create 200: ${sent} vectors of a provider are returned as the requested ${wanted}`,
     async (t) => {
       const { post, first } = await openEmbeddings(t)
       first.script(answers({ encoding: sent }))
@@ -162,7 +162,7 @@ t.test('embeddings.create 200: cohere and gemini answer in our form, in both enc
   })
 })
 
-t.test('embeddings.create 200: pictures reach cohere and gemini in their own forms', async (t) => {
+t.test('embeddings.create 200: pictures are sent to cohere and gemini in their own formats', async (t) => {
   const { post, foreign } = await openEmbeddings(t)
   const url = `data:image/png;base64,${Buffer.from('picture').toString('base64')}`
   const input = [
@@ -187,7 +187,7 @@ t.test('embeddings.create 200: pictures reach cohere and gemini in their own for
 })
 
 t.test(
-  'embeddings.create 200: the lexical model answers alike each time, in any dimension, without a provider',
+  'embeddings.create 200: the lexical model returns the same answer each time, in any dimension, without a provider',
   async (t) => {
     const { post } = await openEmbeddings(t)
     const ask = { model: 'sluice/lexical-1', input: ['a red car', 'the red car drives'], dimensions: 33 }
@@ -229,7 +229,7 @@ const lies = [
 ]
 for (const usage of lies) {
   t.test(
-    `embeddings.create 200: a usage of ${JSON.stringify(usage)} is replaced by our estimate and marked`,
+    `embeddings.create 200: a usage of ${JSON.stringify(usage)} is replaced by Sluice's estimate and marked`,
     async (t) => {
       const { post, first } = await openEmbeddings(t)
       first.script(answers({ usage }))
@@ -242,7 +242,7 @@ for (const usage of lies) {
 
 for (const contentEncoding of ['gzip', 'br', 'deflate'] as const) {
   t.test(
-    `embeddings.create 200: decodes an answer in ${contentEncoding} that was not asked for`,
+    `embeddings.create 200: decodes an answer in ${contentEncoding} that was not requested`,
     async (t) => {
       const { post, first, rest } = await openEmbeddings(t)
       first.script(answers({ contentEncoding }))
@@ -263,7 +263,7 @@ t.test('embeddings.create 200: a valid body of 31 MiB is embedded', async (t) =>
 })
 
 t.test(
-  'embeddings.create 200: inputs and answers too large for the loop take the same way in a short job',
+  'embeddings.create 200: inputs and answers too large for the event loop get the same result in a short job',
   async (t) => {
     const { post, first, rest } = await openEmbeddings(t)
     const input = ['x'.repeat(200_000), 'y'.repeat(200_000)]
@@ -310,7 +310,7 @@ function rounded(embedding: readonly number[] | string): readonly number[] {
 }
 
 t.test(
-  'embeddings.create: calls under way and tokens a minute are limited, by the tokens of the input. D29',
+  'embeddings.create: limits the running calls and the tokens per minute, counted from the input. D29',
   async (t) => {
     const { calls, counted } = openCountedCalls(t)
     const keys = { callLimits: limitsOf({ max_parallel: 1, rate_limit_tpm: 100 }) }

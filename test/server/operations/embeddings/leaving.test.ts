@@ -52,7 +52,7 @@ t.test('a call that the provider has runs on when its client leaves, and is char
   t.same(await rest(), { heldBytes: 0, calls: 0 })
 })
 
-t.test('when its provider fails after the client left, no other one is asked', async (t) => {
+t.test('when its provider fails after the client disconnected, no other provider is called', async (t) => {
   const { url, first, second, settled, untilSettled } = await openEmbeddings(t)
   let failNow: () => void = () => undefined
   first.script((exchange) => void (failNow = () => refuses(500)(exchange)))
@@ -88,7 +88,7 @@ t.test('a call that was not sent yet is cancelled free of charge', async (t) => 
   ])
 })
 
-t.test('a client that leaves before its call was sent is not charged', async (t) => {
+t.test('a client that disconnects before its call was sent is not charged', async (t) => {
   const { origin, arrived } = await silentHost(t)
   const spend = recorder()
   const { url, untilSettled } = await openEmbeddings(t, {
@@ -111,7 +111,7 @@ t.test('a client that leaves before its call was sent is not charged', async (t)
 })
 
 t.test(
-  'a client that leaves while its call waits for money is not charged, and nothing is sent',
+  'a client that disconnects while its call waits for money is not charged, and nothing is sent',
   async (t) => {
     let asked: () => void = () => undefined
     let granted: () => void = () => undefined
@@ -171,7 +171,7 @@ t.test('a client that leaves while its take is written is not charged, and nothi
   t.equal(first.calls.length, 0)
 })
 
-t.test('a client that leaves after its call was sent is charged once', async (t) => {
+t.test('a client that disconnects after its call was sent is charged once', async (t) => {
   const spend = recorder()
   const { url, first, untilSettled } = await openEmbeddings(t, { spend, deadlineMs: LONG_MS })
   let answerNow: () => void = () => undefined

@@ -25,7 +25,7 @@ async function failureOf(call: Promise<unknown>): Promise<InstanceType<typeof Op
 }
 
 t.test(
-  "a string, strings and tokens are embedded, in the client's own base64 and in floats alike",
+  'embeds a string, several strings and tokens, as base64 (the default of the client) and as floats',
   async (t) => {
     const { client, first } = await connected(t)
     const model = 'acme/one'
@@ -42,7 +42,7 @@ t.test(
   },
 )
 
-t.test('dimensions are obeyed, by a provider and by the lexical model', async (t) => {
+t.test('a provider and the lexical model return the requested dimensions', async (t) => {
   const { client } = await connected(t)
   for (const model of ['acme/one', 'sluice/lexical-1']) {
     const { data } = await client.embeddings.create({ model, input: 'x', dimensions: 5 })
@@ -56,7 +56,7 @@ t.test('models are listed', async (t) => {
   t.ok(ids.includes('acme/embed') && ids.includes('sluice/lexical-1'))
 })
 
-t.test('errors surface with their status, code, message and request id', async (t) => {
+t.test('errors have their status, code, message and request id in the client', async (t) => {
   const { client, first } = await connected(t)
   const unknown = await failureOf(client.embeddings.create({ model: 'acme/none', input: 'x' }))
   t.ok(unknown instanceof OpenAI.NotFoundError)
@@ -76,7 +76,7 @@ t.test('errors surface with their status, code, message and request id', async (
   })
 })
 
-t.test("a wrong key is the client's authentication error", async (t) => {
+t.test('a wrong key is an authentication error in the client', async (t) => {
   const { url } = await connected(t)
   const stranger = new OpenAI({ baseURL: `${url}/api/v1`, apiKey: 'sk-wrong', maxRetries: 0 })
   t.ok(

@@ -21,7 +21,7 @@ const keysAt = ({ keyed }: EndpointsStand): readonly unknown[] =>
   keyed.calls.map(({ headers }) => headers['authorization'])
 
 t.test(
-  "a workspace's own key replaces the operator's on every front, and for no other workspace",
+  "a workspace's own key replaces the operator's on every front, but for no other workspace",
   async (t) => {
     const stand = await openEndpoints(t, { fronts: 2 })
     for (const nth of [0, 1]) t.match(usageOf(await stand.embed('acme/keyed', nth)), { is_byok: false })
@@ -41,7 +41,7 @@ t.test(
   },
 )
 
-t.test("a provider without the operator's key serves the workspaces that have one", async (t) => {
+t.test('a provider without an operator key serves the workspaces that have their own key', async (t) => {
   const stand = await openEndpoints(t)
   t.equal(typeOf(await stand.embed('acme/no-key')), 'endpoint_unconfigured')
   await stand.vault.put('no_key_api_key', OWN, ['localhost'])
@@ -49,14 +49,14 @@ t.test("a provider without the operator's key serves the workspaces that have on
   t.equal(typeOf(await stand.embed('acme/no-key', 0, { key: OTHER_KEY })), 'endpoint_unconfigured')
 })
 
-t.test('a provider that takes its key in another header gets the own key there', async (t) => {
+t.test('a provider that expects its key in another header gets the own key in that header', async (t) => {
   const stand = await openEndpoints(t)
   await stand.vault.put('azure_api_key', OWN, ['localhost'])
   t.match(await stand.embed('acme/azure'), { status: 200, body: { usage: { is_byok: true } } })
   t.match(stand.keyed.calls[0]?.headers, { 'api-key': OWN, authorization: undefined })
 })
 
-t.test('a key that is bound to other hosts is not there', async (t) => {
+t.test('a key that is bound to other hosts is not used', async (t) => {
   const stand = await openEndpoints(t)
   await put(stand, OWN, ['a.localhost', 'localhost.example'])
   t.match(usageOf(await stand.embed('acme/keyed')), { is_byok: false })
@@ -65,7 +65,7 @@ t.test('a key that is bound to other hosts is not there', async (t) => {
 })
 
 t.test(
-  'a key that is replaced or removed counts from the next call on, and is released once for many calls',
+  'a key that is replaced or removed takes effect with the next call, and is released once for many calls',
   async (t) => {
     const stand = await openEndpoints(t)
     await put(stand)

@@ -36,7 +36,7 @@ function asker(t: Test, port: number): RawClient {
   return client
 }
 
-t.test('answers that one organization does not read leave room for those of another one', async (t) => {
+t.test('unread answers of one organization leave room for the answers of another one', async (t) => {
   const { first, port, post, egress, rest, untilSettled } = await openEmbeddings(t, {
     answersBytesMax: 6 * LARGE.length,
     access: tenants(),

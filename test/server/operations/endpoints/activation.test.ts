@@ -21,7 +21,7 @@ import {
 import { gate } from '../../../support/gate.ts'
 import { answers, neverAnswers, refuses, sends } from '../../../support/embeddings/provider-behaviours.ts'
 
-t.test('private_endpoints.activate 200: a validated draft is active, after one more probe', async (t) => {
+t.test('private_endpoints.activate 200: a validated draft becomes active after one more probe', async (t) => {
   const stand = await openEndpoints(t)
   const id = await stand.validated()
   const reported = await activate(stand, id)
@@ -34,7 +34,7 @@ t.test('private_endpoints.activate 200: a validated draft is active, after one m
 })
 
 t.test(
-  'private_endpoints.activate 409: never validated, stale or already active: refused before any probe',
+  'private_endpoints.activate 409: an endpoint that was never validated, is stale or is active, before any probe',
   async (t) => {
     const stand = await openEndpoints(t)
     const id = await stand.draft()
@@ -79,7 +79,7 @@ t.test('private_endpoints.activate 422: the credential is gone, or bound to othe
   t.equal(stand.upstream.calls[1]?.headers['authorization'], 'Bearer another')
 })
 
-t.test('private_endpoints.activate 502: the probe fails, and the draft stays', async (t) => {
+t.test('private_endpoints.activate 502: the probe fails, and the endpoint stays a draft', async (t) => {
   const stand = await openEndpoints(t)
   const id = await stand.validated()
   for (const behaviour of [
@@ -105,7 +105,7 @@ t.test('private_endpoints.activate 408: an upstream that is slower than a probe 
   t.equal((await activate(stand, id)).status, 200)
 })
 
-t.test('one of 50 racing activations is answered 200 and 49 are 409, and one probe is sent', async (t) => {
+t.test('of 50 concurrent activations one gets 200 and 49 get 409, and one probe is sent', async (t) => {
   const stand = await openEndpoints(t, { fronts: 2 })
   const id = await stand.validated()
   const before = stand.upstream.calls.length
@@ -136,12 +136,12 @@ t.test('an activation fails when its endpoint changes meanwhile', async (t) => {
   t.match((await stand.call('get', `/private-endpoints/${id}`)).body.data, { status: 'draft' })
 })
 
-t.test('a claim outlives its probe, and a call has time for two probes', async (t) => {
+t.test('a claim lasts longer than its probe, and a call has time for two probes', async (t) => {
   t.ok(PROBE_CLAIM_MS > PROBE_MS_MAX)
   t.ok(PROBING_DEADLINE_MS > 2 * PROBE_MS_MAX)
 })
 
-t.test('the claim of a front that was lost ends by itself', async (t) => {
+t.test('the claim of a lost front expires', async (t) => {
   const stand = await openEndpoints(t)
   const id = await stand.validated()
   await stand.store.sql`
@@ -170,7 +170,7 @@ t.test('private_endpoints.enable 200, 404, 409: a disabled endpoint, once', asyn
   t.equal((await on(NOBODY)).status, 404)
 })
 
-t.test('a create with `activate` gives an active endpoint', async (t) => {
+t.test('a create with `activate` returns an active endpoint', async (t) => {
   const stand = await openEndpoints(t)
   const answer = await stand.call('post', '/private-endpoints', {
     ...endpointBody(stand.baseUrl),
@@ -181,7 +181,7 @@ t.test('a create with `activate` gives an active endpoint', async (t) => {
 })
 
 t.test(
-  'private_endpoints.create 404, 422, 502: the failure of `activate`, and the draft that stays',
+  'private_endpoints.create 404, 422, 502: the failure of `activate`, and the draft that is kept',
   async (t) => {
     const stand = await openEndpoints(t)
     const create = (more: object, workspaceId = stand.workspaceId): Promise<Answer> =>
@@ -211,7 +211,7 @@ t.test(
   },
 )
 
-t.test('private_endpoints.create 408: with `activate`, an upstream that is slow', async (t) => {
+t.test('private_endpoints.create 408: with `activate`, a slow upstream', async (t) => {
   const stand = await openEndpoints(t)
   stand.upstream.script(neverAnswers)
   const answer = await stand.call('post', '/private-endpoints', {

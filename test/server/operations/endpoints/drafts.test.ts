@@ -158,7 +158,7 @@ t.test('the refusal of a plain HTTP base_url names who may allow it', async (t) 
   )
 })
 
-t.test('a base_url is stored in one way of writing it', async (t) => {
+t.test('a base_url is stored in its canonical form', async (t) => {
   const { call, draft } = await openEndpoints(t)
   for (const [given, stored] of [
     ['HTTPS://Models.ACME.example/V1/', 'https://models.acme.example/V1'],
@@ -205,7 +205,7 @@ t.test('private_endpoints.get 200, 404: with its upstream and price; unknown and
     t.equal((await call('get', `/private-endpoints/${unknown}`)).status, 404, unknown)
 })
 
-t.test('private_endpoints.update 200: omitted members stay', async (t) => {
+t.test('private_endpoints.update 200: omitted members keep their values', async (t) => {
   const { call, draft, baseUrl } = await openEndpoints(t)
   const id = await draft({ declared_region: 'us', declared_zdr: true })
   const changed = await call('patch', `/private-endpoints/${id}`, { upstream_model_id: 'other' })
@@ -308,7 +308,7 @@ t.test('private_endpoints.set_pricing 200, 400, 404: any endpoint, without a new
   t.equal((await call('post', `/private-endpoints/${id}/activate`)).status, 200)
 })
 
-t.test('private_endpoints.delete 200, 404: it is gone, and gone once', async (t) => {
+t.test('private_endpoints.delete 200, 404: deletes the endpoint, and a second delete gets 404', async (t) => {
   const { call, draft } = await openEndpoints(t)
   const id = await draft()
   t.match(await call('delete', `/private-endpoints/${id}?draft_only=true`), {
@@ -320,7 +320,7 @@ t.test('private_endpoints.delete 200, 404: it is gone, and gone once', async (t)
   t.same((await call('get', '/private-endpoints')).body.data, [])
 })
 
-t.test('private_endpoints.delete 400: draft_only is a boolean', async (t) => {
+t.test('private_endpoints.delete 400: refuses a `draft_only` that is not a boolean', async (t) => {
   const { call, draft } = await openEndpoints(t)
   t.equal((await call('delete', `/private-endpoints/${await draft()}?draft_only=maybe`)).status, 400)
 })

@@ -4,7 +4,7 @@ import { IDEMPOTENCY_KEY_CHARS_MAX } from '../../../../src/schemas/limits/idempo
 import { endpointBody, errorTypeOf, openEndpoints } from '../../../support/endpoints/endpoints-front.ts'
 
 t.test(
-  'a repeated Idempotency-Key gets the first endpoint as it is now, and `activate` is no part of it',
+  'a repeated Idempotency-Key gets the first endpoint in its current state, and may have another `activate`',
   async (t) => {
     const { call, baseUrl, workspaceId } = await openEndpoints(t)
     const key = { 'idempotency-key': 'k'.repeat(IDEMPOTENCY_KEY_CHARS_MAX) }
@@ -41,7 +41,7 @@ t.test('private_endpoints.create 422: an Idempotency-Key of other fields is refu
   t.same([answer.status, errorTypeOf(answer)], [422, 'idempotency_key_reused'])
 })
 
-t.test('creates that race under one Idempotency-Key make one endpoint', async (t) => {
+t.test('racing creates with one Idempotency-Key make one endpoint', async (t) => {
   const { call, baseUrl } = await openEndpoints(t)
   const racing = Array.from({ length: 12 }, () =>
     call('post', '/private-endpoints', endpointBody(baseUrl), { 'idempotency-key': 'k' }),
@@ -53,7 +53,7 @@ t.test('creates that race under one Idempotency-Key make one endpoint', async (t
 })
 
 t.test(
-  'a key whose endpoint was deleted makes no second one within the day, and a new one after it',
+  'a key whose endpoint was deleted creates no second endpoint within a day, and a new one after that',
   async (t) => {
     const { call, baseUrl, store } = await openEndpoints(t)
     const key = { 'idempotency-key': 'k' }

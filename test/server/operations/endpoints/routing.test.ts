@@ -18,39 +18,36 @@ const usageOf = ({ body }: Answer): unknown => body.usage
 const verb = ({ call }: EndpointsStand, id: string, name: string): Promise<Answer> =>
   call('post', `/private-endpoints/${id}/${name}`)
 
-t.test(
-  'an endpoint of its own slug answers on every front while it is active, in its workspace alone',
-  async (t) => {
-    const stand = await openEndpoints(t, { fronts: 2 })
-    for (const nth of [0, 1])
-      t.same([(await stand.embed('acme/own', nth)).status], [404], 'the workspace is known by now')
-    const id = await stand.active()
-    const sent = stand.upstream.calls.length
-    for (const nth of [0, 1]) {
-      const reported = await stand.embed('acme/own', nth)
-      t.equal(reported.status, 200)
-      t.match(reported.body, { model: 'acme/own', usage: { is_byok: true, cost: 0.000003 } })
-    }
-    t.match(
-      stand.upstream.calls.slice(sent),
-      [1, 2].map(() => ({ headers: { authorization: `Bearer ${CREDENTIAL}` }, body: { model: 'bge-m3' } })),
+t.test('an active endpoint with its own slug answers on every front, for its workspace only', async (t) => {
+  const stand = await openEndpoints(t, { fronts: 2 })
+  for (const nth of [0, 1])
+    t.same([(await stand.embed('acme/own', nth)).status], [404], 'the workspace is known by now')
+  const id = await stand.active()
+  const sent = stand.upstream.calls.length
+  for (const nth of [0, 1]) {
+    const reported = await stand.embed('acme/own', nth)
+    t.equal(reported.status, 200)
+    t.match(reported.body, { model: 'acme/own', usage: { is_byok: true, cost: 0.000003 } })
+  }
+  t.match(
+    stand.upstream.calls.slice(sent),
+    [1, 2].map(() => ({ headers: { authorization: `Bearer ${CREDENTIAL}` }, body: { model: 'bge-m3' } })),
+  )
+  t.equal((await stand.embed('acme/own', 0, { key: OTHER_KEY })).status, 404)
+  await verb(stand, id, 'disable')
+  for (const nth of [0, 1])
+    t.same(
+      [(await stand.embed('acme/own', nth)).status, errorTypeOf(await stand.embed('acme/own', nth))],
+      [404, 'model_unknown'],
     )
-    t.equal((await stand.embed('acme/own', 0, { key: OTHER_KEY })).status, 404)
-    await verb(stand, id, 'disable')
-    for (const nth of [0, 1])
-      t.same(
-        [(await stand.embed('acme/own', nth)).status, errorTypeOf(await stand.embed('acme/own', nth))],
-        [404, 'model_unknown'],
-      )
-    await verb(stand, id, 'enable')
-    for (const nth of [0, 1]) t.equal((await stand.embed('acme/own', nth)).status, 200)
-    await stand.call('delete', `/private-endpoints/${id}`)
-    for (const nth of [0, 1]) t.equal((await stand.embed('acme/own', nth)).status, 404)
-  },
-)
+  await verb(stand, id, 'enable')
+  for (const nth of [0, 1]) t.equal((await stand.embed('acme/own', nth)).status, 200)
+  await stand.call('delete', `/private-endpoints/${id}`)
+  for (const nth of [0, 1]) t.equal((await stand.embed('acme/own', nth)).status, 404)
+})
 
 t.test(
-  "an endpoint of a model of the catalogue is tried before the catalogue's own, which answer when it is disabled",
+  "an endpoint for a catalogue model is tried before the catalogue's own endpoints, which answer when it fails or is disabled",
   async (t) => {
     const stand = await openEndpoints(t)
     const id = await stand.active({ model_permaslug: 'acme/embed-1' })
@@ -68,7 +65,7 @@ t.test(
   },
 )
 
-t.test('provider preferences choose among private endpoints as among others', async (t) => {
+t.test('provider preferences apply to private endpoints as to all others', async (t) => {
   const stand = await openEndpoints(t)
   const id = await stand.active({ model_permaslug: 'acme/embed-1', declared_zdr: true })
   const with_ = (provider: object): Promise<Answer> => stand.embed('acme/embed', 0, { body: { provider } })
@@ -92,7 +89,7 @@ t.test('several endpoints of one slug: the cheapest answers, and the next one wh
   t.equal(stand.upstream.calls.at(-1)?.body['model'], 'dear')
 })
 
-t.test('a new price counts from the next call on', async (t) => {
+t.test('a new price applies from the next call on', async (t) => {
   const stand = await openEndpoints(t)
   const id = await stand.active({ pricing: undefined })
   const free = await stand.embed('acme/own')
@@ -104,7 +101,7 @@ t.test('a new price counts from the next call on', async (t) => {
   t.match(usageOf(await stand.embed('acme/own')), { cost: 0.003 })
 })
 
-t.test('a credential that is gone, replaced or bound elsewhere counts from the next call on', async (t) => {
+t.test('deleting, replacing or rebinding a credential takes effect with the next call', async (t) => {
   const stand = await openEndpoints(t)
   await stand.active()
   t.equal((await stand.embed('acme/own')).status, 200)
@@ -127,7 +124,7 @@ t.test('a credential that is gone, replaced or bound elsewhere counts from the n
 })
 
 t.test(
-  'the whole life: each draft fails, is mended, validated and activated, answers, and ends',
+  'life cycle: a draft fails validation, is corrected, validated and activated, answers calls, and is deleted',
   async (t) => {
     const stand = await openEndpoints(t, { fronts: 2 })
     const created = await stand.call('post', '/private-endpoints', {
@@ -151,7 +148,7 @@ t.test(
 )
 
 t.test(
-  'an endpoint that leads back to its own front is gone through HOPS_MAX times, and then the catalogue answers',
+  'an endpoint that points to its own front is called HOPS_MAX times, and then the catalogue answers',
   async (t) => {
     const stand = await openEndpoints(t)
     const { hostname, port } = new URL(stand.fronts[0] ?? '')

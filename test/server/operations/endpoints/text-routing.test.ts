@@ -42,7 +42,7 @@ for (const row of DIALECT_ROWS) {
 }
 
 t.test(
-  'cached input of a private endpoint is charged at its own price, else at that of the prompt',
+  'cached input of a private endpoint is charged at its own price, or at the prompt price if it has none',
   async (t) => {
     const usage = {
       prompt_tokens: 1_000,
@@ -82,7 +82,7 @@ t.test('only the form that a validation found is called: other dialects are tran
   t.same(await failureOf(await embeds.write(CHAT, asks())), [400, 'model_unfit'])
 })
 
-t.test('the audit log has the release of a credential under the operation that called', async (t) => {
+t.test('the audit log records the release of a credential under the operation of the call', async (t) => {
   const stand = await openTexts(t, servesChat())
   await stand.active()
   for (const { name, path, asks: body } of DIALECT_ROWS) {
@@ -96,7 +96,7 @@ t.test('the audit log has the release of a credential under the operation that c
 })
 
 t.test(
-  'require_parameters skips a private endpoint only for fields that its server would not get',
+  'require_parameters skips a private endpoint only for fields that would not be sent to its server',
   async (t) => {
     const stand = await openTexts(t, servesChat())
     await stand.active()
@@ -117,7 +117,7 @@ t.test('another workspace does not know the model, and a key needs to be allowed
   t.same(await failureOf(await bound.write(CHAT, asks())), [403, 'model_not_allowed'])
 })
 
-t.test('a server whose name leads to an address that is not public is not called', async (t) => {
+t.test('a server whose name resolves to a non-public address is not called', async (t) => {
   let address = '127.0.0.1'
   const stand = await openTexts(t, servesChat(), { resolve: () => Promise.resolve([address]) })
   await stand.active()
@@ -130,27 +130,24 @@ t.test('a server whose name leads to an address that is not public is not called
   t.equal(stand.server.calls.length, length, 'nothing was sent')
 })
 
-t.test(
-  'a stream goes on when its endpoint is deleted, and the next call does not know the model',
-  async (t) => {
-    const steps = new Steps()
-    const stand = await openTexts(t, servesChat())
-    const id = await stand.active()
-    stand.server.usually(servesChat(answersChat({}, { steps })))
-    const nth = stand.server.calls.length
-    const answered = stand.write(CHAT, asks({ stream: true }))
-    await stand.server.arrived(nth)
-    steps.allow(4)
-    const response = await answered
-    await stand.call('delete', `/private-endpoints/${id}`)
-    t.same(await failureOf(await stand.write(CHAT, asks())), [404, 'model_unknown'])
-    steps.allow(100)
-    t.equal(eventsOf(await response.text()).isDone, true)
-  },
-)
+t.test('a stream continues when its endpoint is deleted, and the next call gets 404', async (t) => {
+  const steps = new Steps()
+  const stand = await openTexts(t, servesChat())
+  const id = await stand.active()
+  stand.server.usually(servesChat(answersChat({}, { steps })))
+  const nth = stand.server.calls.length
+  const answered = stand.write(CHAT, asks({ stream: true }))
+  await stand.server.arrived(nth)
+  steps.allow(4)
+  const response = await answered
+  await stand.call('delete', `/private-endpoints/${id}`)
+  t.same(await failureOf(await stand.write(CHAT, asks())), [404, 'model_unknown'])
+  steps.allow(100)
+  t.equal(eventsOf(await response.text()).isDone, true)
+})
 
 t.test(
-  'a caller who leaves ends the stream of the server, and a stream that breaks off ends with an error',
+  'a disconnect of the caller ends the stream of the server, and a stream that breaks off ends with an error',
   async (t) => {
     const stand = await openTexts(t, servesChat())
     await stand.active()

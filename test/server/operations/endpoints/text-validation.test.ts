@@ -101,7 +101,7 @@ t.test('a server that falls silent gets the time of a probe, before and after it
 })
 
 t.test(
-  'without forms a validation keeps those that it found, and a probe of 16 tokens is all it costs',
+  'without `forms` a validation stores the forms that it found, and each probe costs 16 tokens at most',
   async (t) => {
     const stand = await openTexts(
       t,
@@ -151,7 +151,7 @@ t.test(
   },
 )
 
-t.test('an endpoint has to serve each form that it names', async (t) => {
+t.test('a validation fails unless the endpoint serves every form of its draft', async (t) => {
   const stand = await openTexts(t, servesChat())
   const id = await stand.draft({ forms: ['chat', 'messages'] })
   t.match((await validate(stand, id)).body.data, { passed: false })
@@ -176,7 +176,7 @@ async function draftOf(stand: TextStand): Promise<object> {
   return { model_permaslug: 'acme/own', base_url, upstream_model_id, provider_slug, secret_name }
 }
 
-t.test('where no form passed, each is listed with its own cause', async (t) => {
+t.test('when no form passes, each form is listed with its own cause', async (t) => {
   const refused = refusesChat(401, { message: 'no such key' })
   const stand = await openTexts(
     t,
@@ -200,7 +200,7 @@ t.test('where no form passed, each is listed with its own cause', async (t) => {
 })
 
 t.test(
-  'private_endpoints.validate 200: forms of the call are probed in place of those of the draft',
+  'private_endpoints.validate 200: probes the forms in the request instead of the forms of the draft',
   async (t) => {
     const stand = await openTexts(t, servesChat())
     const id = await stand.draft({ forms: ['chat', 'messages'] })

@@ -122,7 +122,7 @@ t.test('reports each reason for which a validation can fail, and the endpoint st
   await found('model_ok', 'model_mismatch', { actual_model: 'another-model' })
 })
 
-t.test('a dated version of the model that was asked for is that model', async (t) => {
+t.test('accepts an answer by a dated version of the requested model', async (t) => {
   const stand = await openEndpoints(t)
   const id = await stand.draft()
   for (const [model, passed] of [
@@ -136,7 +136,7 @@ t.test('a dated version of the model that was asked for is that model', async (t
   }
 })
 
-t.test('keeps and returns words of an upstream with any characters', async (t) => {
+t.test('stores and returns model names and messages of an upstream with any characters', async (t) => {
   const stand = await openEndpoints(t)
   const id = await stand.draft()
   const long = `${'x'.repeat(255)}\u{1f600}`
@@ -150,7 +150,7 @@ t.test('keeps and returns words of an upstream with any characters', async (t) =
   t.match(failedOf(await validate(stand, id)), [{ reason: 'upstream_error', upstream_message: /^a a .*…$/ }])
 })
 
-t.test('a provider without a protocol and an address that is not allowed fail their checks', async (t) => {
+t.test('a provider without a supported protocol and a forbidden address fail their checks', async (t) => {
   const stand = await openEndpoints(t)
   const bedrock = await stand.draft({ provider_slug: 'bedrock' })
   t.match(failedOf(await validate(stand, bedrock)), [{ name: 'provider_ok', reason: 'provider_not_found' }])
@@ -159,7 +159,7 @@ t.test('a provider without a protocol and an address that is not allowed fail th
   t.match(failedOf(await validate(stand, inside)), [{ name: 'base_url_ok', reason: 'invalid_base_url' }])
 })
 
-t.test('a workspace at its maximum of active endpoints gets no more', async (t) => {
+t.test('a workspace with the maximum of active endpoints cannot activate another one', async (t) => {
   const stand = await openEndpoints(t)
   const [id, off] = [await stand.validated(), await stand.active()]
   await stand.call('post', `/private-endpoints/${off}/disable`)
@@ -185,13 +185,13 @@ t.test('private_endpoints.validate 400, 404: no workspace, and no endpoint', asy
   t.equal((await validate(stand, NOBODY)).status, 404)
 })
 
-t.test('private_endpoints.validate 409: an active endpoint stays as it was validated', async (t) => {
+t.test('private_endpoints.validate 409: refuses an endpoint that is active', async (t) => {
   const stand = await openEndpoints(t)
   const reported = await validate(stand, await stand.active())
   t.same([reported.status, errorTypeOf(reported)], [409, 'endpoint_active'])
 })
 
-t.test('a validation does not count when its endpoint was changed meanwhile', async (t) => {
+t.test('a validation is void when its endpoint changes during it', async (t) => {
   const [began, go] = [gate(), gate()]
   const stand = await openEndpoints(t, { prober: held(began, go) })
   const id = await stand.draft()

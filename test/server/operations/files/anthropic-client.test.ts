@@ -33,7 +33,7 @@ t.test("Anthropic's client pages through all files, reads one and deletes it", a
 })
 
 t.test(
-  'a page before a file holds the files in front of it, in order, and whether there are more',
+  'a page with before_id has the files just before that file, in order, and reports whether there are more',
   async (t) => {
     const { url } = await openFilesFront(t)
     const ids: string[] = []
@@ -65,27 +65,24 @@ t.test(
   },
 )
 
-t.test(
-  'a list that began after or before a file goes on by the `page` that is added to its query',
-  async (t) => {
-    const { url } = await openFilesFront(t)
-    const ids: string[] = []
-    for (const name of ['a.csv', 'b.csv', 'c.csv', 'd.csv', 'e.csv']) ids.push(await upload(url, name))
-    const {
-      beta: { files },
-    } = await anthropicClient({ baseUrl: url.replace(/\/v1$/, ''), apiKey: KEY })
-    const all = async (query: object) => {
-      const listed: string[] = []
-      for await (const { id } of files.list(query)) listed.push(id)
-      return listed
-    }
-    t.same(await all({ limit: 1, after_id: ids[1] }), ids.slice(2))
-    t.same(await all({ limit: 2, before_id: ids[4] }), [...ids.slice(2, 4), ...ids.slice(0, 2)])
-    t.same(await all({ ids: [ids[3], ids[0]] }), [ids[0], ids[3]])
-  },
-)
+t.test('a list with after_id or before_id continues when the client adds `page` to its query', async (t) => {
+  const { url } = await openFilesFront(t)
+  const ids: string[] = []
+  for (const name of ['a.csv', 'b.csv', 'c.csv', 'd.csv', 'e.csv']) ids.push(await upload(url, name))
+  const {
+    beta: { files },
+  } = await anthropicClient({ baseUrl: url.replace(/\/v1$/, ''), apiKey: KEY })
+  const all = async (query: object) => {
+    const listed: string[] = []
+    for await (const { id } of files.list(query)) listed.push(id)
+    return listed
+  }
+  t.same(await all({ limit: 1, after_id: ids[1] }), ids.slice(2))
+  t.same(await all({ limit: 2, before_id: ids[4] }), [...ids.slice(2, 4), ...ids.slice(0, 2)])
+  t.same(await all({ ids: [ids[3], ids[0]] }), [ids[0], ids[3]])
+})
 
-t.test("x-api-key counts only in Anthropic's shape, and not next to another credential", async (t) => {
+t.test("x-api-key is read only for Anthropic's shape, and refused next to another credential", async (t) => {
   const { url } = await openFilesFront(t)
   const status = async (headers: Record<string, string>) => (await fetch(`${url}/files`, { headers })).status
   t.equal(await status({ 'x-api-key': KEY }), 401)

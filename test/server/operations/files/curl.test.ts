@@ -82,7 +82,7 @@ else {
       },
     )
 
-    t.test(`containers as ${shape} by ${shaped.join(' ') || 'curl itself'}`, async (t) => {
+    t.test(`container operations as ${shape} by ${shaped.join(' ') || 'curl itself'}`, async (t) => {
       const { curl, file } = await stand(t)
       const written = await curl('/containers/sess_abc/files/out/note.txt', ...shaped, '-T', file)
       t.match(written, {

@@ -10,7 +10,7 @@ const CALLS = [
 ] as const
 
 t.test(
-  'an id of another workspace and an unknown one get the same 404, byte for byte but for the request id',
+  'an id of another workspace and an unknown id get the same 404, apart from the request id',
   async (t) => {
     const front = await openFilesFront(t)
     const foreign = await storedFile(front.files, front.otherWorkspaceId, { isDownloadable: true })

@@ -77,7 +77,7 @@ t.test('files.content 404: a foreign file and an unknown one', async (t) => {
   for (const id of [foreign, 'file_unknown']) t.equal((await front.call(`/files/${id}/content`)).status, 404)
 })
 
-t.test('files.content 503: storage is away', async (t) => {
+t.test('files.content 503: storage is unavailable', async (t) => {
   const { storage } = await openDisk(t)
   const front = await openFilesFront(t, {
     storage: {
@@ -90,7 +90,7 @@ t.test('files.content 503: storage is away', async (t) => {
 })
 
 t.test(
-  'files.content 500: a file whose object is missing or cannot be decrypted sends none of its bytes',
+  'files.content 500: sends no bytes of a file whose object is missing or cannot be decrypted',
   async (t) => {
     const front = await promoted(t)
     const sealed = await readFile(front.object)
@@ -108,7 +108,7 @@ t.test(
 )
 
 t.test(
-  'a damaged segment after intact ones cuts the connection, and none of its bytes are sent',
+  'a damaged segment after intact ones cuts the connection before any of its bytes are sent',
   async (t) => {
     const bytes = randomBytes(8 * 1024 * 1024)
     const front = await promoted(t, bytes)

@@ -52,7 +52,7 @@ t.test('files.upload 200: a file is sealed in the bucket, listed, read and delet
   t.equal(front.s3.objects.size, 0)
 })
 
-t.test('containers.promote 200: the copy in the bucket is read whole and by range', async (t) => {
+t.test('containers.promote 200: the copy in the bucket can be read whole and by range', async (t) => {
   const front = await frontOn(t)
   const content = text(600_000)
   const { id } = await promoted(front, content)
@@ -69,7 +69,7 @@ t.test('containers.promote 200: the copy in the bucket is read whole and by rang
   t.equal((await front.call(`/files/${id}/content`, { headers: { range: 'bytes=600000-' } })).status, 416)
 })
 
-t.test('containers.write_file 200: a written file is listed and read, whole and by range', async (t) => {
+t.test('containers.write_file 200: a written file can be listed, and read whole and by range', async (t) => {
   const front = await frontOn(t)
   const content = text(300_000)
   const written = await front.call('/containers/sess_abc/files/out/a%20b.txt', {
@@ -133,7 +133,7 @@ const calls: readonly (readonly [S3Call, (front: FilesFront) => Promise<Response
 ]
 for (const [call, ask] of calls) {
   t.test(
-    `a bucket that fails at ${call} for a moment is asked again, and for good is a 503 that leaves nothing`,
+    `a bucket that fails at ${call} briefly is retried, and one that keeps failing is a 503 that leaves no object`,
     async (t) => {
       const front = await frontOn(t)
       await front.write('a', 'a')

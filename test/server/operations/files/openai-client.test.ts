@@ -95,7 +95,7 @@ for (const driver of ['disk', 'S3'] as const) {
   })
 }
 
-t.test('the list goes on by itself through all pages', async (t) => {
+t.test('the client pages through the whole list', async (t) => {
   const { client, files, workspaceId } = await connected(t)
   const ids: string[] = []
   for (let nth = 0; nth < 7; nth++) ids.push(await storedFile(files, workspaceId))
@@ -104,14 +104,14 @@ t.test('the list goes on by itself through all pages', async (t) => {
   t.same(seen, ids)
 })
 
-t.test('files.list 200: a page has FILES_PAGE_DEFAULT files without a limit', async (t) => {
+t.test('files.list 200: without `limit` a page has FILES_PAGE_DEFAULT files', async (t) => {
   const { client, files, workspaceId, call } = await connected(t)
   for (let nth = 0; nth <= FILES_PAGE_DEFAULT; nth++) await storedFile(files, workspaceId)
   t.equal((await client.files.list()).data.length, FILES_PAGE_DEFAULT)
   t.match(await (await call('/files')).json(), { has_more: true })
 })
 
-t.test('a promoted file can be fetched, and an uploaded one is refused', async (t) => {
+t.test('a promoted file can be downloaded, and the download of an uploaded file is refused', async (t) => {
   const front = await connected(t)
   const path = await front.write('report.txt', 'a report')
   const promoted = (await (await front.call(`${path}/promote`, { method: 'POST' })).json()) as { id: string }
@@ -123,7 +123,7 @@ t.test('a promoted file can be fetched, and an uploaded one is refused', async (
   t.match(await failureOf(front.client.files.content(made.id)), { status: 400, code: 400 })
 })
 
-t.test('failures surface with status, code, message and request id', async (t) => {
+t.test('failures reach the client with status, code, message and request id', async (t) => {
   const { client } = await connected(t, { files: { quotaBytes: 5_000 } })
   const failures: readonly (readonly [number, () => Promise<unknown>])[] = [
     [404, () => client.files.retrieve('file_unknown')],

@@ -33,7 +33,7 @@ t.test('files.list 200, 400: FILES_PAGE_DEFAULT files without a limit, FILES_PAG
 })
 
 t.test(
-  'containers.list_files 200, 400: FILES_PAGE_DEFAULT files without a limit, FILES_PAGE_MAX at most',
+  'containers.list_files 200, 400: a page has FILES_PAGE_DEFAULT files without `limit`, and FILES_PAGE_MAX at most',
   async (t) => {
     const { storage, folder } = await openDisk(t)
     const { call, workspaceId } = await openFilesFront(t, { storage })

@@ -64,7 +64,7 @@ t.test(
   },
 )
 
-t.test('the same file has every shape, in own storage and at a provider', async (t) => {
+t.test('a file at a provider is returned in every response shape, like a file in own storage', async (t) => {
   const { ask } = await served(t)
   const own = await ask('/files?provider=anthropic', {
     method: 'POST',
@@ -86,7 +86,7 @@ t.test('the same file has every shape, in own storage and at a provider', async 
   })
 })
 
-t.test('without a key of the workspace every operation answers 400', async (t) => {
+t.test('without a provider key in the workspace every operation gets 400', async (t) => {
   const { ask, provider } = await served(t, null)
   const calls: readonly (readonly [string, RequestInit])[] = [
     ['/files?provider=openai', { method: 'POST', body: formOf(Buffer.from('x')) }],
@@ -103,7 +103,7 @@ t.test('without a key of the workspace every operation answers 400', async (t) =
   t.same(provider.calls, [])
 })
 
-t.test('ranges, validators and HEAD work on a file of a provider', async (t) => {
+t.test('ranges, ETags and HEAD work for a file at a provider', async (t) => {
   const { ask, provider } = await served(t)
   await ask('/files?provider=openai', { method: 'POST', body: formOf(text(1_000)) })
   const path = '/files/file-1/content?provider=openai'
@@ -118,7 +118,7 @@ t.test('ranges, validators and HEAD work on a file of a provider', async (t) => 
   t.same(provider.calls.slice(before), ['GET /v1/files/file-1', 'GET /v1/files/file-1'])
 })
 
-t.test('a download that breaks off at the provider is cut, never ended', async (t) => {
+t.test('a download that breaks off at the provider is cut off, not ended as if complete', async (t) => {
   const { ask, provider, lines, rest } = await served(t)
   await ask('/files?provider=openai', { method: 'POST', body: formOf(text(2_000_000)) })
   provider.behave(({ req, res, honest }) => {
@@ -133,28 +133,28 @@ t.test('a download that breaks off at the provider is cut, never ended', async (
   t.notMatch(lines.join(''), PROVIDER_KEY)
 })
 
-t.test('files.upload 502: a provider that fails is named, and its key is not', async (t) => {
+t.test('files.upload 502: the error names the failed provider, and does not contain its key', async (t) => {
   const answer = await failing(t, '/files?provider=openai', { method: 'POST', body: formOf(text(100)) })
   t.match(answer, { status: 502, error_type: 'upstream_failed', provider_name: 'OpenAI' })
 })
 
-t.test('files.list 502: a provider that fails is named, and its key is not', async (t) => {
+t.test('files.list 502: the error names the failed provider, and does not contain its key', async (t) => {
   const answer = await failing(t, '/files?provider=openai', {})
   t.match(answer, { status: 502, error_type: 'upstream_failed', provider_name: 'OpenAI' })
   t.equal(answer['message'], 'The provider OpenAI failed. The provider answered 500.')
 })
 
-t.test('files.get 502: a provider that fails is named, and its key is not', async (t) => {
+t.test('files.get 502: the error names the failed provider, and does not contain its key', async (t) => {
   const answer = await failing(t, '/files/file-1?provider=openai', {})
   t.match(answer, { status: 502, error_type: 'upstream_failed', provider_name: 'OpenAI' })
 })
 
-t.test('files.content 502: a provider that fails is named, and its key is not', async (t) => {
+t.test('files.content 502: the error names the failed provider, and does not contain its key', async (t) => {
   const answer = await failing(t, '/files/file-1/content?provider=openai', {})
   t.match(answer, { status: 502, error_type: 'upstream_failed', provider_name: 'OpenAI' })
 })
 
-t.test('files.delete 502: a provider that fails is named, and its key is not', async (t) => {
+t.test('files.delete 502: the error names the failed provider, and does not contain its key', async (t) => {
   const answer = await failing(t, '/files/file-1?provider=openai', { method: 'DELETE' })
   t.match(answer, { status: 502, error_type: 'upstream_failed', provider_name: 'OpenAI' })
 })

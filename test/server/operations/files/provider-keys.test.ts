@@ -129,7 +129,7 @@ t.test(
   },
 )
 
-t.test('a key that is bound to other hosts stays where it is, and nothing is sent', async (t) => {
+t.test('a key that is bound to other hosts is not released, and nothing is sent', async (t) => {
   const { vault, put, ask, events, files } = await stand(t)
   await put(vault.workspace, PROVIDER_KEY, ['a.localhost', 'localhost.example', 'api.openai.com'])
   const answer = await ask()
@@ -140,7 +140,7 @@ t.test('a key that is bound to other hosts stays where it is, and nothing is sen
 })
 
 t.test(
-  "an intern's own key counts before that of an attached vault, and that one before the workspace's",
+  "an intern's own key takes precedence over the key of an attached vault, and that over the workspace's key",
   async (t) => {
     const { vault, put, ask, events } = await stand(t)
     const { workspace, intern } = vault
@@ -214,7 +214,7 @@ t.test('a read whose client leaves while the key is released sends nothing to th
 })
 
 t.test(
-  'a key appears neither in replies nor in logs nor in the audit log, whatever the provider says about it',
+  'a key never appears in replies, logs or the audit log, even when the provider quotes it',
   async (t) => {
     const { vault, put, ask, lines, events, settled } = await stand(t)
     await put(vault.workspace, 'sk-canary-0123456789')

@@ -57,7 +57,7 @@ async function openStand(t: Test): Promise<Stand> {
 }
 
 t.test(
-  'the same file under the same key is sent once and answered twice, in the shape of each caller',
+  'the same file under one Idempotency-Key is sent once, and each caller gets the answer in its own shape',
   async (t) => {
     const { upload, provider, rest } = await openStand(t)
     const first = await upload('hello')
@@ -97,7 +97,7 @@ t.test('another file and another provider under the key are refused, and nothing
   t.equal(provider.files.size, 2)
 })
 
-t.test('one of several uploads that race under a key is sent, and all get its answer', async (t) => {
+t.test('of several racing uploads under one key one is sent, and all get its answer', async (t) => {
   const { upload, provider } = await openStand(t)
   const ends = await Promise.all(Array.from({ length: 5 }, () => upload('hello')))
   t.same(
@@ -108,7 +108,7 @@ t.test('one of several uploads that race under a key is sent, and all get its an
   t.equal(provider.calls.length, 1)
 })
 
-t.test('a failure of the provider and a refused content are not remembered', async (t) => {
+t.test('the key can be used again after a failure of the provider or a refused content', async (t) => {
   const { upload, provider } = await openStand(t)
   provider.behave(({ req, res }) => {
     req.resume()
@@ -120,7 +120,7 @@ t.test('a failure of the provider and a refused content are not remembered', asy
   t.match(await upload('hello'), { status: 200, replayed: null })
 })
 
-t.test('a file that was removed since is still the answer of its key', async (t) => {
+t.test('a repetition gets the first answer even if the file was deleted since', async (t) => {
   const { upload, provider } = await openStand(t)
   await upload('hello')
   provider.files.clear()

@@ -41,7 +41,7 @@ t.test('files.upload 403: with room for 10 of 50 racing uploads exactly 10 are s
   }
 })
 
-t.test('a deleted file frees exactly the bytes that it took, and they can be taken again', async (t) => {
+t.test('a deleted file frees exactly the bytes that it used, and they can be used again', async (t) => {
   const front = await full(t)
   const ids: string[] = []
   for (let nth = 0; nth < FITTING; nth++)

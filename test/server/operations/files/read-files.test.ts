@@ -37,14 +37,14 @@ t.test('files.list 200: an empty workspace has an empty page in each shape', asy
   t.same(await page(front, '', OPENAI), { _shape: 'openai', object: 'list', data: [], ...ends })
 })
 
-t.test("an intern key reads the files of its intern's workspace", async (t) => {
+t.test('an intern key can read the files of its workspace', async (t) => {
   const front = await frontWith(t, 1)
   const headers = { authorization: `Bearer ${INTERN_KEY}` }
   t.match(await page(front, '', headers), { data: [{ id: front.ids[0] }] })
   t.equal((await front.call(`/files/${front.ids[0] ?? ''}`, { method: 'DELETE', headers })).status, 200)
 })
 
-t.test('files.list 200: cursor, after and after_id walk through all files, oldest first', async (t) => {
+t.test('files.list 200: `cursor`, `after` and `after_id` page through all files, oldest first', async (t) => {
   const front = await frontWith(t, 5)
   const walks: readonly ((last: Page) => string)[] = [
     ({ cursor }) => `cursor=${cursor ?? ''}`,
@@ -92,7 +92,7 @@ t.test(
   },
 )
 
-t.test('files.list 400: names the parameter of an invalid place', async (t) => {
+t.test('files.list 400: names the parameter with an invalid id or cursor', async (t) => {
   const front = await frontWith(t, 0)
   for (const query of [
     'after=file_nope',
@@ -112,7 +112,7 @@ t.test('files.list 400: names the parameter of an invalid place', async (t) => {
 })
 
 t.test(
-  'files.list 200: ids name the files of one page, in either form, and those of no file of the workspace are left out',
+  'files.list 200: `ids` in either spelling selects files for one page, and ids of no file of the workspace are skipped',
   async (t) => {
     const front = await frontWith(t, 4)
     const [, second = '', third = '', fourth = ''] = front.ids
@@ -157,7 +157,7 @@ t.test('files.list 400: too many ids, and ids with parameters that they exclude'
   }
 })
 
-t.test('files.list 503: the store is away', async (t) => {
+t.test('files.list 503: the store is unavailable', async (t) => {
   const front = await openFilesFront(t, {
     ports: (ports) => ({ ...ports, files: failing(ports.files, 'list', { name: 'store_unavailable' }) }),
   })
@@ -243,14 +243,14 @@ t.test('a management key is the wrong kind for every operation of files and cont
   }
 })
 
-t.test('files.get 503: the store is away', async (t) => {
+t.test('files.get 503: the store is unavailable', async (t) => {
   const front = await openFilesFront(t, {
     ports: (ports) => ({ ...ports, files: failing(ports.files, 'get', { name: 'store_unavailable' }) }),
   })
   t.equal((await front.call(UNKNOWN)).status, 503)
 })
 
-t.test('files.delete 200: the file is gone, its quota free, in each shape', async (t) => {
+t.test('files.delete 200: deletes the file and frees its quota, in each shape', async (t) => {
   const front = await frontWith(t, 3)
   const [first = '', second = '', third = ''] = front.ids
   const drop = async (id: string, headers: Record<string, string>) =>
@@ -273,7 +273,7 @@ t.test('files.delete 404: unknown, foreign and deleted files', async (t) => {
   t.equal((await front.census()).ready, 1)
 })
 
-t.test('files.delete 503: the store is away, and nothing is deleted', async (t) => {
+t.test('files.delete 503: the store is unavailable, and nothing is deleted', async (t) => {
   const front = await openFilesFront(t, {
     wrap: (parts) => ({ ...parts, files: failing(parts.files, 'remove', { name: 'store_unavailable' }) }),
   })
@@ -282,7 +282,7 @@ t.test('files.delete 503: the store is away, and nothing is deleted', async (t) 
   t.equal((await front.census()).ready, 1)
 })
 
-t.test('an id that does not decode is answered as an unknown one', async (t) => {
+t.test('an id that cannot be decoded gets the answer for an unknown id', async (t) => {
   const front = await frontWith(t, 0)
   const reply = async (path: string): Promise<unknown> => {
     const answer = await front.call(path)
@@ -295,7 +295,7 @@ t.test('an id that does not decode is answered as an unknown one', async (t) => 
   t.same(await reply('/containers/%ff/files/cfile_YQ'), await reply('/containers/a.b/files/cfile_YQ'))
 })
 
-t.test('files.list 200: a purpose is asked for exactly, and pages keep it', async (t) => {
+t.test('files.list 200: filters by the exact purpose, on each page', async (t) => {
   const front = await openFilesFront(t)
   const of = async (purpose: string | null): Promise<string> =>
     storedFile(front.files, front.workspaceId, { purpose })

@@ -35,7 +35,7 @@ function upload(
   return sendForm(front.port, form(parts), { path: '/files', ...more })
 }
 
-t.test('files.upload 200: a file, in the shape of its caller', async (t) => {
+t.test('files.upload 200: returns the file in the shape of its caller', async (t) => {
   const stand = await openFilesFront(t)
   const own = {
     type: 'file',
@@ -92,7 +92,7 @@ t.test('files.upload 200: the type is that of the content, whatever the caller d
   t.match(await upload(stand, 'a,b\n1,2\n'), { body: { mime_type: 'text/csv' } })
 })
 
-t.test('files.upload 200, 400: a purpose is kept as it is, or refused', async (t) => {
+t.test('files.upload 200, 400: stores a valid purpose unchanged, and refuses others', async (t) => {
   const stand = await openFilesFront(t)
   const headers = { 'user-agent': 'OpenAI/JS' }
   t.match(await upload(stand, 'a', { headers, purpose: 'p'.repeat(PURPOSE_CHARS_MAX) }), {
@@ -168,7 +168,7 @@ t.test('files.upload 400: an unknown provider, and one that the workspace has no
 })
 
 t.test(
-  "files.upload 403: a workspace that is not the key's, before its body is read; its own passes in any case",
+  "files.upload 403: refuses another workspace than the key's before its body is read, and accepts its own in any letter case",
   async (t) => {
     const stand = await openFilesFront(t)
     const client = beginUpload(stand.front.port, 1_000, {
@@ -182,12 +182,12 @@ t.test(
   },
 )
 
-t.test('files.upload 403: a full workspace', async (t) => {
+t.test('files.upload 403: the quota of the workspace is exceeded', async (t) => {
   const stand = await openFilesFront(t, { files: { quotaBytes: 100 } })
   t.match(await upload(stand, text(101)), { status: 403, type: 'quota_exceeded' })
 })
 
-t.test('files.upload 413: by the announced length alone, and by the bytes that came', async (t) => {
+t.test('files.upload 413: refuses by the declared length alone, and by the bytes that arrived', async (t) => {
   const { front } = await openFilesFront(t)
   const announced = beginUpload(front.port, FILE_BYTES_MAX + FORM_EXTRA_BYTES_MAX + 1, { path: '/files' })
   t.match(await answerOf(announced), { status: 413, type: 'file_too_large' })
@@ -204,7 +204,7 @@ t.test('files.upload 502: a provider that fails', async (t) => {
   })
 })
 
-t.test('files.upload 503: no place for it, with the time to wait', async (t) => {
+t.test('files.upload 503: too many uploads, with Retry-After', async (t) => {
   const { call } = await openFilesFront(t, {
     wrap: (parts) => ({ ...parts, intake: { open: () => fail('busy', { retryAfterS: 1 }) } }),
   })
@@ -214,7 +214,7 @@ t.test('files.upload 503: no place for it, with the time to wait', async (t) => 
   t.same([answer.status, answer.headers.get('retry-after')], [503, '1'])
 })
 
-t.test('an upload whose client leaves is gone from the list, and the next one works', async (t) => {
+t.test('an upload whose client disconnects is not listed, and the next upload succeeds', async (t) => {
   const stand = await openFilesFront(t)
   const client = beginUpload(stand.front.port, 1_000_000, { path: '/files' })
   client.send(form([filePart(text(900_000))]).subarray(0, 800_000))
@@ -225,7 +225,7 @@ t.test('an upload whose client leaves is gone from the list, and the next one wo
   t.equal((await upload(stand)).status, 200)
 })
 
-t.test('a caller who waits for 100-continue uploads', async (t) => {
+t.test('accepts an upload whose caller waits for 100-continue', async (t) => {
   const { front } = await openFilesFront(t)
   const body = form([filePart('hello')])
   const client = beginUpload(front.port, body.length, { path: '/files', headers: { expect: '100-continue' } })
@@ -235,7 +235,7 @@ t.test('a caller who waits for 100-continue uploads', async (t) => {
   client.destroy()
 })
 
-t.test('nothing is stored of an upload without a valid key, whatever it sends', async (t) => {
+t.test('an upload without a valid key stores nothing, whatever it sends', async (t) => {
   const stand = await openFilesFront(t)
   const client = rawClient(stand.front.port)
   client.send(

@@ -34,7 +34,7 @@ async function open(
 }
 
 t.test(
-  'chat.create 429: a call beyond the places is refused at once, and let in when one ended',
+  'chat.create 429: a call above `max_parallel` is refused at once, and accepted after another call ends',
   async (t) => {
     const { post, first, counted } = await open(t, { max_parallel: 1 })
     first.script(silentChat)
@@ -61,7 +61,7 @@ t.test(
   },
 )
 
-t.test('a call frees its place and its unused tokens, however it ends', async (t) => {
+t.test('a call releases its slot and its unused tokens, however it ends', async (t) => {
   const limits = { max_parallel: 1, rate_limit_tpm: 10_000 }
   const { post, first, counted } = await open(t, {}, { workspace: limits })
   const ask = async (stream: boolean): Promise<number> => {
@@ -82,14 +82,14 @@ t.test('a call frees its place and its unused tokens, however it ends', async (t
   t.ok(counted.tokens > 2 * USED, 'what was delivered of an answer that broke off')
 })
 
-t.test('a call that is refused for its money has taken nothing', async (t) => {
+t.test('a call that is refused for lack of money uses no slot and no tokens', async (t) => {
   const spend = { hold: () => fail('credit_exhausted') }
   const { post, counted } = await open(t, { max_parallel: 1, rate_limit_tpm: 10_000 }, { spend })
   for (let nth = 0; nth < 2; nth += 1) t.equal((await post(hello)).status, 402)
   t.same([counted.held.size, counted.tokens], [0, 0])
 })
 
-t.test('a caller who leaves while the call waits for its admission gives the place back', async (t) => {
+t.test('a caller who disconnects while the call waits for admission frees the slot', async (t) => {
   const { post, counted } = await open(t, { max_parallel: 1 })
   let letIn = (): void => undefined
   counted.gate = new Promise((go) => (letIn = go))
@@ -105,7 +105,7 @@ t.test('a caller who leaves while the call waits for its admission gives the pla
 })
 
 t.test(
-  'chat.create 429: names whose tokens are used up, and the wait; a reply has the tokens left',
+  'chat.create 429: names the owner of the exhausted limit and the wait; replies report the remaining tokens',
   async (t) => {
     const { post, counted } = await open(t, { rate_limit_tpm: 1_000 })
     for (const stream of [true, false]) {
@@ -129,7 +129,7 @@ t.test(
   },
 )
 
-t.test('chat.create 400: a call that no wait would admit has its estimate and the limit', async (t) => {
+t.test('chat.create 400: a call above the token limit gets its estimate and the limit', async (t) => {
   const { post, first, counted } = await open(t, { rate_limit_tpm: ESTIMATE - 1 })
   const refused = await post(hello)
   t.equal(refused.status, 400)
@@ -143,7 +143,7 @@ t.test('chat.create 400: a call that no wait would admit has its estimate and th
   t.equal(response.status, 200)
 })
 
-t.test('an estimate counts the requested output, per answer and up to a maximum', async (t) => {
+t.test('an estimate includes the requested output for each answer, up to a maximum', async (t) => {
   const { post } = await open(t, { rate_limit_tpm: 1 })
   const estimated = async (more: object): Promise<number> => {
     const { error } = (await (await post({ ...hello, ...more })).json()) as {
@@ -162,7 +162,7 @@ t.test('an estimate counts the requested output, per answer and up to a maximum'
     t.equal(await estimated(more), bytes(more) + output, JSON.stringify(more))
 })
 
-t.test('without limits of calls a call asks for none', async (t) => {
+t.test('without call limits no admission is requested', async (t) => {
   const { post } = await openChatProvider(t, {
     keys: { callLimits: limitsOf({ default_max_output_tokens: 20 }) },
   })

@@ -37,7 +37,7 @@ t.test("OpenAI's client reads answers, streams, tool calls and errors", async (t
   while (front.load.calls > 0) await new Promise(setImmediate)
 })
 
-t.test("OpenAI's client raises an error when a stream breaks off, with the text before it", async (t) => {
+t.test("OpenAI's client keeps the text so far and raises an error when a stream breaks off", async (t) => {
   const { url, front } = await openChat(t)
   const { completions } = new OpenAI({ apiKey: KEY, baseURL: `${url}/api/v1`, maxRetries: 0 }).chat
   let text = ''
@@ -52,7 +52,7 @@ t.test("OpenAI's client raises an error when a stream breaks off, with the text 
   t.match(text, /^w0 w1/)
 })
 
-t.test("OpenRouter's client, which validates, reads answers and streams", async (t) => {
+t.test("OpenRouter's client accepts and validates answers and streams", async (t) => {
   const { url } = await openChat(t)
   const { chat } = await openRouterClient({ baseUrl: `${url}/api/v1`, apiKey: KEY })
   for (const more of [{}, { n: 2 }, { reasoning: { effort: 'low' } }, { maxTokens: 1 }]) {

@@ -26,7 +26,7 @@ async function costOfLeft(
   return holds[held]?.end as CallCost
 }
 
-t.test('a caller who leaves before the first output ends the call of the provider at once', async (t) => {
+t.test('a disconnect before the first output ends the call at the provider at once', async (t) => {
   const spend = keptSpend()
   // Its timers stand still: only the end of the connection can be noticed.
   const { post, first } = await openChatProvider(t, { spend })
@@ -80,7 +80,7 @@ t.test('a call that is left when its output is over is charged as the provider r
   t.match(spend.holds[0]?.end, { isEstimated: false, tokens: 9, text: { outputTokens: 4 } })
 })
 
-t.test('a connection serves more calls after a stream, and after several streams', async (t) => {
+t.test('a connection serves more calls after one or more streams', async (t) => {
   const { post } = await openChatProvider(t)
   for (let nth = 0; nth < 5; nth++) {
     const response = await post({ model: 'acme/one', messages, stream: true })

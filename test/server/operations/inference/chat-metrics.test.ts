@@ -107,7 +107,7 @@ t.test('each stream is committed once and ends once, by operation, provider and 
 })
 
 t.test(
-  'the time to the first output is from the request, and its own part before the first attempt',
+  'measures the time to the first output from the request, and separately our own time before the first attempt',
   async (t) => {
     const streams = new KeptMeters()
     let offsetMs = 0
@@ -129,7 +129,7 @@ t.test(
   },
 )
 
-t.test('a whole answer and a call that fails are counted, and are no streams', async (t) => {
+t.test('whole answers and failed calls are counted, but not as streams', async (t) => {
   const streams = new KeptMeters()
   const { post, first, second } = await openChatProvider(t, { streams })
   t.equal((await post({ ...hello, stream: false })).status, 200)
@@ -189,7 +189,7 @@ function withBug(inference: Inference): Inference {
   }
 }
 
-t.test('a stream that a bug breaks has ended, too', async (t) => {
+t.test('a stream that an internal error breaks off is counted as ended', async (t) => {
   const streams = new KeptMeters()
   const egress = openEgress()
   t.teardown(() => egress.close())

@@ -16,7 +16,7 @@ function namesOf({ calls }: FakeProvider): readonly unknown[] {
   return calls.map((call) => bodyOf(call)['model'])
 }
 
-t.test('200: a model whose context is too short gives way to the next model. D11', async (t) => {
+t.test('200: when the context of a model is too short, the next model answers. D11', async (t) => {
   const spend = keptSpend()
   const { post, first, second, rest } = await openChatProvider(t, { spend })
   const refusals: readonly FakeAnswer[] = [
@@ -51,7 +51,7 @@ t.test('200: a model whose context is too short gives way to the next model. D11
   t.equal(await rest(), 0)
 })
 
-t.test('200: a refusal inside a stream, before its first output, gives way to the next model', async (t) => {
+t.test('200: when a stream reports a refusal before its first output, the next model answers', async (t) => {
   const { post, first } = await openChatProvider(t)
   first.script(streams(() => [chatError({ code: 'context_length_exceeded' })]))
   const response = await post({ ...hello, models: ['acme/other'], stream: true })
@@ -69,7 +69,7 @@ t.test('200: every endpoint of a model is tried before the next model', async (t
   t.same([namesOf(first), namesOf(second)], [['first-model'], ['second-model', 'other-model']])
 })
 
-t.test('200: the built-in model may stand among the others', async (t) => {
+t.test('200: the built-in model can be one of the fallback models', async (t) => {
   const spend = keptSpend()
   const { post, first } = await openChatProvider(t, { spend })
   for (const stream of [true, false]) {
@@ -88,7 +88,7 @@ t.test('200: the built-in model may stand among the others', async (t) => {
   )
 })
 
-t.test('400: reports a refusal that holds for the request, and tries no other model', async (t) => {
+t.test('400: returns a refusal that is due to the request itself, and tries no other model', async (t) => {
   const { post, first, second } = await openChatProvider(t)
   first.script(refusesChat(400, { message: 'No such voice.' }))
   const response = await post({ ...hello, models: ['acme/other'] })
@@ -97,7 +97,7 @@ t.test('400: reports a refusal that holds for the request, and tries no other mo
   t.equal(second.calls.length, 0)
 })
 
-t.test('400: where every model refuses, reports the last refusal, with the others before it', async (t) => {
+t.test('400: when every model refuses, returns the last refusal, with the earlier ones', async (t) => {
   const { post, first, second } = await openChatProvider(t)
   first.usually(refusesChat(429))
   second.script(TOO_LONG, TOO_LONG)
@@ -110,7 +110,7 @@ t.test('400: where every model refuses, reports the last refusal, with the other
   t.match(await response.json(), { error: { metadata: { provider_name: 'Second', previous_errors } } })
 })
 
-t.test('502: all models together are tried at ATTEMPTS_MAX endpoints. D18', async (t) => {
+t.test('502: a call makes ATTEMPTS_MAX attempts at most over all its models. D18', async (t) => {
   const { post, first, second } = await openChatProvider(t)
   first.usually(refusesChat(500))
   const response = await post({ ...hello, model: 'acme/one', models: ['acme/many', 'acme/other'] })
@@ -159,7 +159,7 @@ t.test('400: more models than FALLBACK_MODELS_MAX are refused; repeated ones are
 })
 
 t.test(
-  '200: the bound covers the endpoints of all models, without those that no limit can bound',
+  '200: the maximum cost covers the endpoints of all models, except endpoints whose cost has no bound',
   async (t) => {
     const money = { isCreditLimited: true, isWorkspaceLimited: false, isKeyLimited: false }
     const keys = { money: { ...money, workspaceCountsByok: false, keyCountsByok: false } } as object
@@ -184,7 +184,7 @@ t.test(
   },
 )
 
-t.test('200: a model without an endpoint for the call is left out', async (t) => {
+t.test('200: a model without a suitable endpoint is skipped', async (t) => {
   const { post } = await openChatProvider(t)
   const response = await post({
     ...hello,

@@ -10,7 +10,7 @@ import { present } from '../../../support/must.ts'
 
 const hello = { model: 'sluice/echo-1', messages: [{ role: 'user', content: 'Hello there, you' }] }
 
-t.test('every whole call is paid once, and a refused one gives its money back', async (t) => {
+t.test('every complete call is charged once, and a refused call releases its reservation', async (t) => {
   const spend = keptSpend()
   const { post } = await openChat(t, { spend })
   await (await post({ ...hello, stream: true })).text()
@@ -23,7 +23,7 @@ t.test('every whole call is paid once, and a refused one gives its money back', 
 })
 
 t.test(
-  'output delivered before a break is paid; a whole answer that broke was not delivered. D26',
+  'output delivered before a break is charged, and a whole answer that broke off is free. D26',
   async (t) => {
     const spend = keptSpend()
     const kept: Generation[] = []
@@ -54,7 +54,7 @@ t.test(
   },
 )
 
-t.test('chat.create 403: a refusal has the number of output tokens that the money covers', async (t) => {
+t.test('chat.create 403: a refusal reports how many output tokens the remaining money covers', async (t) => {
   const limits = [100, 30].map((restNano) => ({
     kind: 'key' as const,
     limit: {
@@ -90,7 +90,7 @@ t.test('chat.create 403: a refusal has the number of output tokens that the mone
   t.equal(first.calls.length, 0)
 })
 
-t.test('chat.create 403: a refusal names the default that stood for the maximum', async (t) => {
+t.test('chat.create 403: a refusal reports the default that was used as the maximum output', async (t) => {
   const limit = { span: 'daily', limitNano: 9, spentNano: 0, restNano: 8, resetsAtMs: null } as const
   const refusing = { hold: () => moneyRefused([{ kind: 'key', limit, boundNano: 1 }]) }
   const callLimits = { key: { ...NO_CALL_LIMITS, default_max_output_tokens: 50 }, workspace: NO_CALL_LIMITS }
@@ -105,7 +105,7 @@ t.test('chat.create 403: a refusal names the default that stood for the maximum'
   }
 })
 
-t.test('every paid call books its input, output and cached tokens', async (t) => {
+t.test('every paid call records its input, output and cached tokens', async (t) => {
   const spend = keptSpend()
   const { post, first } = await openChatProvider(t, { spend })
   const usage = {
@@ -124,7 +124,7 @@ t.test('every paid call books its input, output and cached tokens', async (t) =>
 })
 
 t.test(
-  'chat.create 403: a member that may raise the price is named under a limit, by operator keys alone',
+  'chat.create 403: under a limit, names a member that may raise the price if an operator key is used',
   async (t) => {
     const spend = keptSpend()
     const limited = boundedSpend(spend)
@@ -152,7 +152,7 @@ t.test(
 )
 
 t.test(
-  'chat.create 403: a request that lets a provider search is named as unbounded, and passes without a limit',
+  'chat.create 403: names searches as unbounded under a limit, and accepts them without one',
   async (t) => {
     const body = { model: 'acme/one', max_tokens: 9, messages: [{ role: 'user', content: 'Hi' }] }
     const named = { type: 'function', function: { name: 'f' } }
@@ -184,7 +184,7 @@ t.test(
   },
 )
 
-t.test('searches that a provider of chat reports are paid, and are part of the usage', async (t) => {
+t.test('searches that a chat provider reports are charged, and included in the usage', async (t) => {
   const spend = keptSpend()
   const pricing = { prompt: '0.000001', completion: '0.000002', web_search: '0.005' }
   const { post, first } = await openChatProvider(t, { spend, firstFacts: { pricing } })

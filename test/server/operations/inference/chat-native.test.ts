@@ -36,7 +36,7 @@ const textOf = (text: string): string =>
     .chunks.map(({ choices }) => choices[0]?.delta.content ?? '')
     .join('')
 
-t.test('a stream passes with our id, the model and the provider, its usage and cost last', async (t) => {
+t.test('a stream has our id, the model and the provider, and its usage and cost at the end', async (t) => {
   const spend = keptSpend()
   const { post, first, rest } = await openChatProvider(t, { spend })
   const response = await post({ ...hello, stream: true })
@@ -66,7 +66,7 @@ t.test('a stream passes with our id, the model and the provider, its usage and c
 })
 
 t.test(
-  'usage, and the failure of a broken stream, have the time of the events before them. D23',
+  'the usage event and the failure event of a broken stream repeat the timestamp of earlier events. D23',
   async (t) => {
     const { post, first, second } = await openChatProvider(t)
     const createdIn = (text: string): readonly number[] =>
@@ -81,7 +81,7 @@ t.test(
   },
 )
 
-t.test('a whole answer passes with our id, its usage and cost', async (t) => {
+t.test('a whole answer has our id, its usage and its cost', async (t) => {
   const spend = keptSpend()
   const { post, rest } = await openChatProvider(t, { spend })
   const response = await post(hello)
@@ -117,7 +117,7 @@ t.test('a caller who leaves ends the call at its provider, and pays the delivere
   t.match(spend.holds[0]?.end, { isEstimated: true, provider: 'first' })
 })
 
-t.test('a provider that is silent before its first output is late, another answers. D17', async (t) => {
+t.test('a provider that sends no output in time is given up, and another one answers. D17', async (t) => {
   const { post, first } = await openChatProvider(t, { firstProvider: { first_output_ms: 1_000 } })
   first.script(silentChat)
   const response = await post({ ...hello, stream: true })
@@ -140,7 +140,7 @@ t.test('a strict provider gets none of the members that it would refuse. D4', as
 })
 
 t.test(
-  'a limit that counts the call gives the provider a maximum, where the caller gave none. D25',
+  'under a limit that applies to the call, a maximum is sent to the provider if the caller set none. D25',
   async (t) => {
     const money = { isCreditLimited: true, isWorkspaceLimited: false, isKeyLimited: false }
     const keys = { money: { ...money, workspaceCountsByok: false, keyCountsByok: false } }
@@ -180,7 +180,7 @@ t.test("chat 400: the operator's account stores no call, the workspace's own doe
   t.match(bodyOf(present(own.first.calls[0])), { store: true })
 })
 
-t.test('a call tries ATTEMPTS_MAX endpoints. D18', async (t) => {
+t.test('a call tries ATTEMPTS_MAX endpoints at most. D18', async (t) => {
   const { post, first } = await openChatProvider(t)
   first.usually(refusesChat(500))
   const response = await post({ ...hello, model: 'acme/many', stream: true })
@@ -189,7 +189,7 @@ t.test('a call tries ATTEMPTS_MAX endpoints. D18', async (t) => {
 })
 
 t.test(
-  'the head of a stream leaves after a while without an output; failures follow as events. D15',
+  'the head of a stream is sent after a while even without output; later failures become events. D15',
   async (t) => {
     const { post, first, second } = await openChatProvider(t, { streamHoldMs: 0 })
     const steps = new Steps()
@@ -230,7 +230,7 @@ t.test('the latency of an endpoint is its first output, not the length of its an
   t.equal((await ask({ sort: 'throughput' })).headers.get('x-sluice-provider'), 'second')
 })
 
-t.test('the setting limits how long the head waits, from 0 on', async (t) => {
+t.test('SLUICE_STREAM_HOLD_MS sets how long the head is held back, from 0 to its maximum', async (t) => {
   const read = (text?: string) => readFrom(text === undefined ? {} : { SLUICE_STREAM_HOLD_MS: text })
   t.match(read(), { generation: { config: { streamHoldMs: STREAM_HOLD_MS_DEFAULT } } })
   t.match(read('0'), { generation: { config: { streamHoldMs: 0 } } })

@@ -84,7 +84,7 @@ t.test('200: a body that a thread reads is merged like a small one, and its byte
   t.equal(await rest(), 0)
 })
 
-t.test('200: the prompt of the preset counts in the bound of the call', async (t) => {
+t.test('200: the prompt of the preset is included in the maximum cost of the call', async (t) => {
   const spend = keptSpend()
   const { post } = await openChatProvider(t, { presetConfigs, spend })
   await post({ model: 'acme/one', messages, max_tokens: 3, tools: [tool('f'), tool('g')], temperature: 0.5 })
@@ -102,7 +102,7 @@ t.test('200: the built-in model sees the merged request', async (t) => {
   })
 })
 
-t.test('200: fields of a preset of another form are mapped, or named as dropped', async (t) => {
+t.test('200: fields of a preset in another dialect are translated, or reported as dropped', async (t) => {
   const { post, first } = await openChatProvider(t, { presetConfigs })
   const response = await post({ preset: 'other', messages, transforms: ['x'] })
   t.equal(response.headers.get('x-sluice-dropped'), 'transforms,truncation')
@@ -125,7 +125,7 @@ t.test('200: the models of a preset are tried after the model of the request', a
   t.match(await response.json(), { model: 'acme/one' })
 })
 
-t.test('400 404 503: the same refusals as in embeddings', async (t) => {
+t.test('400 404 503: refuses invalid, unknown and unavailable presets like embeddings', async (t) => {
   const { post, first } = await openChatProvider(t, { presetConfigs })
   const refused = async (body: object): Promise<unknown> => {
     const response = await post({ messages, ...body })

@@ -45,7 +45,7 @@ async function opened(t: Test, isLimited = false) {
   return { ...front, charged, kept }
 }
 
-t.test('a prompt above a threshold has the price of its length for all of its tokens', async (t) => {
+t.test('for a prompt above a threshold, all of its tokens have the price of that threshold', async (t) => {
   const { charged } = await opened(t)
   for (const stream of [false, true]) {
     t.match(await charged(100, 'default', { stream }), { costNano: 100 * 1_000 + 5 * 2_000, header: null })
@@ -71,7 +71,7 @@ t.test('the reported tier is charged, and the dearer of asked and usual where no
   t.match(record.x.price, { prompt: '0.000002', completion: '0.000004', overrides: [], modifiers: [1] })
 })
 
-t.test('a tier without a modifier is charged at the usual price, and named', async (t) => {
+t.test('a tier without a price modifier is charged at the usual price, and named', async (t) => {
   const { charged, kept } = await opened(t)
   t.same(await charged(100, 'ultrafast'), { costNano: 110_000, header: 'tier' })
   t.match(generationRecord(present(kept[0]), 'x'), {

@@ -14,7 +14,7 @@ import { COUNT_BYTES_MAX } from '../../../../src/server/inference/send.ts'
 const hello = { model: 'acme/chat', messages: [{ role: 'user', content: 'Hello there' }], system: 'é' }
 const BELOW = '/count_tokens'
 
-t.test('messages.count_tokens 200: the provider counts, and nothing is paid', async (t) => {
+t.test('messages.count_tokens 200: the provider counts the tokens, and nothing is charged', async (t) => {
   const spend = keptSpend()
   const { send, first, rest } = await openMessagesProvider(t, { spend })
   const response = await send({ ...hello, provider: { order: ['first'] } }, {}, BELOW)
@@ -75,7 +75,7 @@ t.test('another endpoint counts where one fails, and none is marked', async (t) 
 })
 
 t.test(
-  'messages.count_tokens 400, 502, 529: refusals and failures have the form of the caller',
+  'messages.count_tokens 400, 502, 529: refusals and failures have the error format of the dialect',
   async (t) => {
     const { send, first, second } = await openMessagesProvider(t)
     const answer = async (body: object): Promise<unknown> => (await send(body, {}, BELOW)).json()

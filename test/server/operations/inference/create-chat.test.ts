@@ -36,7 +36,7 @@ const finishOf = (chunks: readonly Chunk[]): readonly (string | null)[] =>
     .flatMap(({ choices }) => choices.map(({ finish_reason }) => finish_reason))
     .filter((one) => one !== null)
 
-t.test('chat.create 200: a whole answer has the last text of the user, its usage and its id', async (t) => {
+t.test('chat.create 200: a whole answer repeats the last user text, with its usage and its id', async (t) => {
   const { post } = await openChat(t)
   const messages = [
     { role: 'system', content: 'Be brief.' },
@@ -89,7 +89,7 @@ t.test('a stream has role, words, finish, usage and [DONE], in this order', asyn
   t.equal(response.headers.get('x-generation-id'), chunks[0]?.id)
 })
 
-t.test('usage comes in the form that was asked for', async (t) => {
+t.test('returns usage in the requested form', async (t) => {
   const { post } = await openChat(t)
   const response = await post({ ...hello, stream: true, stream_options: { include_usage: true } })
   const { chunks } = eventsOf(await response.text())
@@ -97,7 +97,7 @@ t.test('usage comes in the form that was asked for', async (t) => {
   t.ok(chunks.at(-1)?.usage)
 })
 
-t.test('streamed and whole answers say the same', async (t) => {
+t.test('streamed and whole answers have the same content', async (t) => {
   const { post } = await openChat(t)
   const cases: Readonly<Record<string, unknown>>[] = [
     {},
@@ -142,7 +142,7 @@ t.test('streamed and whole answers say the same', async (t) => {
   }
 })
 
-t.test('a tool that the request chooses is called in three fragments', async (t) => {
+t.test('a call of the requested tool is streamed in three fragments', async (t) => {
   const { post } = await openChat(t)
   const choice = { tools: [tool('look')], tool_choice: { type: 'function', function: { name: 'look' } } }
   const whole = (await (await post({ ...hello, ...choice })).json()) as Whole
@@ -161,7 +161,7 @@ t.test('a tool that the request chooses is called in three fragments', async (t)
 })
 
 t.test(
-  'the slow variant writes a word at a time, and charges a caller that leaves for the words sent',
+  'the slow variant streams word by word, and a caller who disconnects is charged for the words sent',
   async (t) => {
     const spend = keptSpend()
     const { port, untilSettled, settled } = await openChat(t, { spend })
@@ -188,7 +188,7 @@ t.test(
   },
 )
 
-t.test('fragments of a tool call cut no character', async (t) => {
+t.test('fragments of a tool call split no character', async (t) => {
   const { post } = await openChat(t)
   for (const content of ['😀', '😀😀', 'a😀b', '😀a😀', '']) {
     const choice = { tools: [tool('look')], tool_choice: { type: 'function', function: { name: 'look' } } }
@@ -201,7 +201,7 @@ t.test('fragments of a tool call cut no character', async (t) => {
   }
 })
 
-t.test("chat.create 400: errors say the field, with `type` and `param` for OpenAI's client", async (t) => {
+t.test("chat.create 400: errors name the field, with `type` and `param` for OpenAI's client", async (t) => {
   const { post } = await openChat(t)
   const cases: readonly [Readonly<Record<string, unknown>>, string][] = [
     [{ messages: [] }, 'messages'],
@@ -243,7 +243,7 @@ t.test('chat.create 403, 404, 413: keys, models and sizes', async (t) => {
   t.equal((await post(large)).status, 413)
 })
 
-t.test('an answer of as many words as the model writes comes whole', async (t) => {
+t.test('an answer with the maximum number of words is complete', async (t) => {
   const { post } = await openChat(t)
   const content = Array.from({ length: 1_500 }, (_, nth) => `word${nth}`).join(' ')
   const response = await post({ ...hello, stream: true, messages: [{ role: 'user', content }] })
@@ -252,7 +252,7 @@ t.test('an answer of as many words as the model writes comes whole', async (t) =
   t.equal(textOf(chunks), content)
 })
 
-t.test('an answer has no more tokens than the model writes for a call', async (t) => {
+t.test('all answers of a call together have ECHO_TOKENS_MAX tokens at most', async (t) => {
   const { post } = await openChat(t)
   const content = 'a '.repeat(2 * ECHO_TOKENS_MAX)
   for (const n of [1, 4]) {
@@ -265,7 +265,7 @@ t.test('an answer has no more tokens than the model writes for a call', async (t
   }
 })
 
-t.test('a text that is too long to repeat is cut', async (t) => {
+t.test('a text that is too long to repeat is shortened', async (t) => {
   const { post } = await openChat(t)
   const content = 'x'.repeat(ECHO_UNITS_MAX + 1)
   const more = { messages: [{ role: 'user', content }], stop: ['y'.repeat(ECHO_UNITS_MAX + 1), 'never'] }
@@ -278,7 +278,7 @@ t.test('a text that is too long to repeat is cut', async (t) => {
   t.equal((await post({ ...hello, ...named })).status, 400)
 })
 
-t.test('the calls of one organization leave room for those of others', (t) => {
+t.test('the calls of one organization leave capacity for other organizations', (t) => {
   const calls = new LocalCalls({ max: ECHO_CALLS_MAX, ofOneMax: ECHO_ORGANIZATION_CALLS_MAX })
   const ends = Array.from({ length: ECHO_ORGANIZATION_CALLS_MAX }, () => calls.begin('a'))
   t.ok(ends.every((end) => end !== null))
@@ -292,7 +292,7 @@ t.test('the calls of one organization leave room for those of others', (t) => {
   t.end()
 })
 
-t.test('the slow variant takes its time for each word', async (t) => {
+t.test('the slow variant waits before each word', async (t) => {
   const { post } = await openChat(t)
   const startedAt = performance.now()
   await (await post({ ...hello, model: 'sluice/echo-1:slow' })).text()

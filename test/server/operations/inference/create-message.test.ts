@@ -43,7 +43,7 @@ const eventsOf = async (response: Response): Promise<readonly Event[]> =>
   messageDataOf(Buffer.from(await response.text())).map((data) => JSON.parse(data) as Event)
 
 t.test(
-  'messages.create 200: a whole answer has the last text of the user, its usage and its id',
+  'messages.create 200: a whole answer repeats the last user text, with its usage and its id',
   async (t) => {
     const { post } = await openMessages(t)
     const result = { type: 'tool_result', tool_use_id: 't', content: [{ type: 'text', text: 'ignored' }] }
@@ -73,7 +73,7 @@ t.test(
   },
 )
 
-t.test('a stream has its events in their order, byte for byte but for its id', async (t) => {
+t.test('a stream has its events in order, byte for byte except for its id', async (t) => {
   const { post } = await openMessages(t)
   const content = [{ role: 'user', content: 'Hello there' }]
   const response = await post({ ...hello, messages: content, stream: true })
@@ -100,7 +100,7 @@ t.test('a stream has its events in their order, byte for byte but for its id', a
   )
 })
 
-t.test('streamed and whole answers say the same', async (t) => {
+t.test('streamed and whole answers have the same content', async (t) => {
   const { post } = await openMessages(t)
   const cases: Readonly<Record<string, unknown>>[] = [
     {},
@@ -170,7 +170,7 @@ t.test("messages.create 400: errors have Anthropic's form", async (t) => {
   }
 })
 
-t.test('a key comes as `x-api-key` too, and `authorization` wins', async (t) => {
+t.test('accepts a key in `x-api-key` too, and `authorization` takes precedence', async (t) => {
   const { post, url } = await openMessages(t)
   const key = AUTHORIZATION.replace('Bearer ', '')
   t.equal((await post(hello, { 'x-api-key': key })).status, 200)
@@ -203,7 +203,7 @@ t.test('messages.create 403, 404, 413: every failure has the form, also before a
   t.notMatch(await (await fetch(`${url}/api/v1/messagesx`)).json(), { type: 'error' })
 })
 
-t.test('every status has its type', (t) => {
+t.test('every status has its Anthropic error type', (t) => {
   const typeOf = (status: number): unknown => {
     const answer = messageError({ status, message: 'm', metadata: {}, requestId: 'r' })
     return (answer as { readonly error: { readonly type: string } }).error.type
@@ -217,7 +217,7 @@ t.test('every status has its type', (t) => {
   t.end()
 })
 
-t.test('headers that would not be words alone are refused', async (t) => {
+t.test('refuses an `anthropic-beta` header that is not a list of plain words', async (t) => {
   const { post } = await openMessages(t)
   const authorization = AUTHORIZATION
   for (const value of ['a b', 'a,', 'a;q=1', 'x'.repeat(PASSED_HEADER_CHARS_MAX + 1)]) {

@@ -53,7 +53,7 @@ function eventsOf(text: string): readonly Event[] {
 }
 
 t.test(
-  'responses.create 200: a whole answer has the last text of the user, its usage and its id',
+  'responses.create 200: a whole answer repeats the last user text, with its usage and its id',
   async (t) => {
     const { post } = await open(t)
     const input = [
@@ -88,7 +88,7 @@ t.test(
   },
 )
 
-t.test('a stream has the events of each item from its begin to its end', async (t) => {
+t.test('a stream has the events of each item from its start to its end', async (t) => {
   const { post } = await open(t)
   const response = await post({ ...hello, stream: true, reasoning: { effort: 'low' } })
   t.equal(response.headers.get('content-type'), 'text/event-stream')
@@ -113,7 +113,7 @@ t.test('a stream has the events of each item from its begin to its end', async (
   for (const { response: reported } of events) if (reported !== undefined) t.equal(reported.id, id)
 })
 
-t.test('streamed and whole answers say the same, in the shapes that clients check', async (t) => {
+t.test('streamed and whole answers have the same content, in shapes that clients validate', async (t) => {
   const { post } = await open(t)
   const { event: checkEvent, response: checkResponse } = await openRouterShapes()
   const cases: readonly object[] = [
@@ -157,7 +157,7 @@ t.test('streamed and whole answers say the same, in the shapes that clients chec
   }
 })
 
-t.test('an answer that is cut at its maximum is incomplete', async (t) => {
+t.test('an answer that reaches its maximum is incomplete', async (t) => {
   const { post } = await open(t)
   const answer = (await (await post({ ...hello, max_output_tokens: 2 })).json()) as Answer
   t.match(answer, { status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } })
@@ -165,7 +165,7 @@ t.test('an answer that is cut at its maximum is incomplete', async (t) => {
 })
 
 t.test(
-  "responses.create 400: errors say the field, with `type` and `param` for OpenAI's client",
+  "responses.create 400: errors name the field, with `type` and `param` for OpenAI's client",
   async (t) => {
     const { post } = await open(t)
     const cases: readonly (readonly [object, string])[] = [
@@ -211,7 +211,7 @@ t.test(
   },
 )
 
-t.test('every whole call is paid once, under the name of its operation', async (t) => {
+t.test('every complete call is charged once, under the name of its operation', async (t) => {
   const spend = keptSpend()
   const { post, untilSettled, settled } = await open(t, { spend })
   await (await post({ ...hello, stream: true })).text()

@@ -106,7 +106,7 @@ t.test("a response is found by the provider's id too, its finish in the words of
 })
 
 t.test(
-  'generations.read 200: a call that was streamed, by its own id and by that of the provider',
+  'generations.read 200: returns a streamed call by its own id and by the id of the provider',
   async (t) => {
     const { post, recordOf, read } = await open(t)
     const before = Date.now()
@@ -144,7 +144,7 @@ t.test(
   },
 )
 
-t.test('a whole answer, and one that a second endpoint gave', async (t) => {
+t.test('returns a whole answer, and an answer of the second endpoint', async (t) => {
   const { post, first, recordOf } = await open(t)
   first.script(refusesChat(500))
   const record = await recordOf(await drained(await post(hello)))
@@ -164,7 +164,7 @@ t.test('a whole answer, and one that a second endpoint gave', async (t) => {
   })
 })
 
-t.test('a record has the searches that the provider reported', async (t) => {
+t.test('a record includes the searches that the provider reported', async (t) => {
   const { post, first, recordOf } = await open(t)
   first.usually(answersChat({ usage: { ...USED, server_tool_use: { web_search_requests: 3 } } }))
   for (const body of [hello, stream]) t.equal((await recordOf(await drained(await post(body)))).x.searches, 3)
@@ -232,7 +232,7 @@ t.test('a stream that breaks off has the reason `error`, also where none has beg
   })
 })
 
-t.test('a call that fails with a status leaves no record', async (t) => {
+t.test('a call that fails with an error status leaves no record', async (t) => {
   const { post, first, second, generations } = await open(t)
   for (const provider of [first, second]) provider.usually(refusesChat(500))
   const kept: string[] = []
@@ -263,7 +263,9 @@ t.test('generations.read 404: foreign workspaces and organizations, and an unkno
 })
 
 t.test('generations.read 400: a query without an id, or with an invalid one', (t) => refusesOdd(t, ''))
-t.test('generations.content 400: the same', (t) => refusesOdd(t, '/content'))
+t.test('generations.content 400: a query without an id, or with an invalid one', (t) =>
+  refusesOdd(t, '/content'),
+)
 
 async function refusesOdd(t: Test, path: string): Promise<void> {
   const { read } = await open(t)
@@ -284,13 +286,13 @@ t.test('generations.content 404: prompts and answers are not kept, whatever the 
     })
 })
 
-t.test('reads count against the limit of the key', async (t) => {
+t.test('reads count towards the rate limit of the key', async (t) => {
   const { read } = await open(t)
   for (const path of ['', '/content']) t.equal((await read(`${path}?id=x`, LIMITED_KEY)).status, 429)
 })
 
 t.test(
-  'a row has nothing of the prompt, the answer, a tool, a key, or text that a provider hides in names. D37',
+  'a row has no text of the prompt, answer or tools, no key, and no text that a provider hides in names. D37',
   async (t) => {
     const { post, first, recordOf, generations } = await open(t)
     const rows: unknown[] = []
@@ -316,7 +318,7 @@ t.test(
   },
 )
 
-t.test("OpenRouter's client, which validates, reads each kind of record", async (t) => {
+t.test("OpenRouter's client accepts and validates each kind of record", async (t) => {
   const { url, post, first, second, recordOf } = await open(t, { spend: FREE_SPEND, streamHoldMs: 0 })
   const { generations } = await openRouterClient({ baseUrl: `${url}/api/v1`, apiKey: KEY })
   const ids = [await drained(await post(hello)), await drained(await post(stream))]

@@ -53,7 +53,7 @@ type Event = Readonly<Record<string, unknown>>
 const textIn = (events: readonly Event[]): string =>
   events.flatMap(({ type, delta }) => (type === 'response.output_text.delta' ? [String(delta)] : [])).join('')
 
-t.test('5 MiB of text: the failure is the last event, and the delivered text is paid', async (t) => {
+t.test('5 MiB of text: the failure is the last event, and the delivered text is charged', async (t) => {
   const { ask, spend, rest } = await rigged(t)
   const events = eventsIn(Buffer.from(await readBroken(await ask(5)))) as readonly Event[]
   t.match(events.at(-1), { type: 'error', code: 'upstream_too_large', message: /4 MiB/ })
@@ -64,7 +64,7 @@ t.test('5 MiB of text: the failure is the last event, and the delivered text is 
   t.equal(await rest(), 0)
 })
 
-t.test('3 MiB of text are whole in each of the last events', async (t) => {
+t.test('3 MiB of text are complete in each of the final events', async (t) => {
   const { ask, rest } = await rigged(t)
   const events = eventsIn(Buffer.from(await (await ask(3)).text())) as readonly Event[]
   const text = WORD.repeat(3 * WORDS_OF_MIB)
@@ -94,7 +94,7 @@ t.test('a stream of items without text is bounded too', (t) => {
   t.end()
 })
 
-t.test('text of the read that is too much is neither passed on nor counted', (t) => {
+t.test('when a read exceeds the limit, its excess text is neither sent nor counted', (t) => {
   const kept = new KeptParts(new MessagesParts(FAILURE_OF))
   kept.read(messageStreamOf([started(), block({ type: 'text', text: '' })]))
   const large = delta({ type: 'text_delta', text: 'x'.repeat(MIB - 256) })
@@ -107,7 +107,7 @@ t.test('text of the read that is too much is neither passed on nor counted', (t)
   t.end()
 })
 
-t.test('JSON with prepared texts is that of JSON.stringify', (t) => {
+t.test('JSON with prepared texts equals the output of JSON.stringify', (t) => {
   const check = fc.property(fc.jsonValue(), fc.string({ unit: 'binary' }), (value, text) => {
     const around = (inner: unknown): object => ({ value, absent: undefined, list: [inner, { inner }] })
     const written = new JsonWriter().value(around(new PreparedJson(text))).whole()
@@ -139,7 +139,7 @@ t.test('the text of an item is written as JSON once for all events that repeat i
   t.end()
 })
 
-t.test('a long text in a stream is that of the whole answer', (t) => {
+t.test('a long text in a stream equals the text of the whole answer', (t) => {
   const stated = (kind: 'text' | 'reasoning' | 'arguments', text: string): WrittenPart => ({
     kind,
     choice: 0,

@@ -21,7 +21,7 @@ interface Package {
 const messages = [{ role: 'user', content: 'Hello there' }]
 const asked = { model: 'acme/one', max_tokens: 9, messages }
 
-t.test("Anthropic's client raises each error in its class, with type and id", async (t) => {
+t.test("Anthropic's client raises each error as its own class, with type and id", async (t) => {
   const anthropic = (await load('@anthropic-ai/sdk')) as Package
   const { url, first } = await openMessagesProvider(t)
   const clientOf = (apiKey: string): Client =>
@@ -58,7 +58,7 @@ t.test("Anthropic's client raises each error in its class, with type and id", as
   t.match(await refused(500), { status: 502, type: 'api_error' })
 })
 
-t.test("Anthropic's client counts tokens, and gets a 404 where no provider counts them", async (t) => {
+t.test("Anthropic's client counts tokens, and gets a 404 if no provider can count", async (t) => {
   const { default: Anthropic } = (await load('@anthropic-ai/sdk')) as Package
   const { url, first } = await openMessagesProvider(t)
   const client = new Anthropic({ baseURL: `${url}/api`, apiKey: KEY, maxRetries: 0 })

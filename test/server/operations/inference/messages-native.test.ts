@@ -21,7 +21,7 @@ const isEvent = Compile(MessageEvent)
 const COST = (PROMPT_TOKENS * 1_000 + 4 * 2_000) / 1e9
 const THINKING = { type: 'thinking', thinking: 'hm', signature: 'A\\/=' }
 
-t.test('a stream passes with the name of the model, its usage and cost last', async (t) => {
+t.test('a stream has the name of the model, and its usage and cost at the end', async (t) => {
   const spend = keptSpend()
   const { send, first, rest } = await openMessagesProvider(t, { spend })
   first.script(strictMessages(answersMessages({ blocks: [THINKING] })))
@@ -49,7 +49,7 @@ t.test('a stream passes with the name of the model, its usage and cost last', as
   t.equal(await rest(), 0)
 })
 
-t.test('a whole answer passes with its usage and cost', async (t) => {
+t.test('a whole answer has its usage and cost', async (t) => {
   const spend = keptSpend()
   const { send, rest } = await openMessagesProvider(t, { spend })
   const response = await send(hello)
@@ -93,7 +93,7 @@ t.test("the provider gets the caller's request without the members for Sluice", 
   t.same([call.headers['cookie'], call.headers['x-other']], [undefined, undefined])
 })
 
-t.test('a header of the catalogue gives way to that of the call', async (t) => {
+t.test('a header of the call overrides the same header of the catalogue', async (t) => {
   const firstProvider = { headers: { 'Anthropic-Version': '2020-01-01', 'x-more': 'm' } }
   const { send, first } = await openMessagesProvider(t, { firstProvider })
   t.equal((await send(hello)).status, 200)
@@ -122,7 +122,7 @@ t.test('cache writes for an hour have their own price', async (t) => {
 const SEARCHED = { prompt: '0.000001', completion: '0.000002', web_search: '0.01' }
 const SEARCH = { type: 'web_search_20250305', name: 'web_search', max_uses: 2 }
 
-t.test('web searches are bounded by their maximum, and paid by the reported number', async (t) => {
+t.test('web searches are reserved by their maximum and charged by the reported number', async (t) => {
   const spend = keptSpend()
   const facts = { firstFacts: { pricing: SEARCHED, context_length: 1_000 } }
   const { send, first, rest } = await openMessagesProvider(t, { spend, ...facts })
@@ -153,7 +153,7 @@ t.test('web searches are bounded by their maximum, and paid by the reported numb
 
 const COMPACTS = { context_management: { edits: [{ type: 'compact_20260112' }] } }
 
-t.test('a compaction is bounded as a second pass, and paid as a step', async (t) => {
+t.test('a compaction is reserved as a second pass over the prompt, and charged as a step', async (t) => {
   const spend = keptSpend()
   const facts = { firstFacts: { pricing: SEARCHED, context_length: 1_000 } }
   const { send, first } = await openMessagesProvider(t, { spend, ...facts })
@@ -171,7 +171,7 @@ t.test('a compaction is bounded as a second pass, and paid as a step', async (t)
   }
 })
 
-t.test('messages 403: a compaction of a context that is not known has no bound', async (t) => {
+t.test('messages 403: under a limit an unknown `context_management` has no maximum cost', async (t) => {
   for (const more of [COMPACTS, { context_management: { edits: [{ type: 'other' }] } }]) {
     const { send, first } = await openMessagesProvider(t, { spend: boundedSpend() })
     const response = await send({ ...hello, ...more })
@@ -206,7 +206,7 @@ t.test("messages 400: the operator's account holds no state, the workspace's own
 })
 
 t.test(
-  'messages 403: searches without a maximum or a price are named, and pass without a limit',
+  'messages 403: names searches without a maximum or a price under a limit, and accepts them without a limit',
   async (t) => {
     for (const [pricing, max_uses, path] of [
       [SEARCHED, undefined, '/tools/0/max_uses'],
@@ -232,7 +232,7 @@ t.test(
 )
 
 t.test(
-  'under a limit, an endpoint without a price of searches is left out where another has one',
+  'under a limit, an endpoint without a price for searches is skipped if another one has a price',
   async (t) => {
     const money = { ...NO_LIMITS, isCreditLimited: true }
     const context = { context_length: 1_000 }

@@ -54,7 +54,7 @@ t.test('members of the request win, and tools and system prompts are joined', as
   }
 })
 
-t.test('fields of a preset of another form are mapped, or named as dropped', async (t) => {
+t.test('fields of a preset in another dialect are translated, or reported as dropped', async (t) => {
   const { send, first } = await openMessagesProvider(t, { presetConfigs })
   const response = await send({ model: '@preset/ofchat', messages })
   t.equal(response.headers.get('x-sluice-dropped'), 'tools,seed')
@@ -64,7 +64,7 @@ t.test('fields of a preset of another form are mapped, or named as dropped', asy
   })
 })
 
-t.test('without a maximum in the request or the preset the call is refused', async (t) => {
+t.test('a call is refused if neither the request nor the preset has max_tokens', async (t) => {
   const { send, first } = await openMessagesProvider(t, { presetConfigs })
   const response = await send({ model: 'acme/one@preset/short', messages })
   t.equal(response.status, 400)
@@ -72,14 +72,11 @@ t.test('without a maximum in the request or the preset the call is refused', asy
   t.equal(first.calls.length, 0)
 })
 
-t.test(
-  'a count takes the prompt and the tools of a preset, and nothing that it has no place for',
-  async (t) => {
-    const { send, first } = await openMessagesProvider(t, { presetConfigs })
-    const response = await send({ model: '@preset/helper', messages }, {}, '/count_tokens')
-    t.equal(response.status, 200)
-    t.same(bodyOf(present(first.calls[0])), {
-      ...{ model: 'first-model', messages, system: 'Be "brief".', tools: [tool('f'), tool('g')] },
-    })
-  },
-)
+t.test('a token count uses the prompt and the tools of a preset, and no other fields', async (t) => {
+  const { send, first } = await openMessagesProvider(t, { presetConfigs })
+  const response = await send({ model: '@preset/helper', messages }, {}, '/count_tokens')
+  t.equal(response.status, 200)
+  t.same(bodyOf(present(first.calls[0])), {
+    ...{ model: 'first-model', messages, system: 'Be "brief".', tools: [tool('f'), tool('g')] },
+  })
+})

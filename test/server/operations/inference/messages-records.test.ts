@@ -42,7 +42,7 @@ t.test('a record has the provider’s id, its word for the end, and the caches o
 })
 
 t.test(
-  "a caller who leaves a stream pays the reported input and the output so far, and the provider's call ends",
+  "a caller who disconnects is charged for the reported input and the output so far, and the provider's call ends",
   async (t) => {
     const [spend, generations] = [keptSpend(), keptGenerations()]
     const { url, first, rest } = await openMessagesProvider(t, { spend, generations })

@@ -13,7 +13,7 @@ const PAGE = readFileSync(`${ROOT}docs/use/models.md`, 'utf8')
 const ADDRESSES = ['10.0.0.7:8000', '10.0.0.8:11434', '10.0.0.9:8081']
 
 t.test(
-  'servers without a key answer by the catalogue of the page, each a fallback of the others',
+  'local servers without a key answer with the catalogue of the guide, each as a fallback of the others',
   async (t) => {
     const servers = await Promise.all(ADDRESSES.map(() => startFakeProvider(answersChat())))
     const block = [...PAGE.matchAll(/```json\n([^`]*)```/g)].find(([, text = '']) =>

@@ -38,7 +38,7 @@ t.test("OpenAI's client reads answers, streams, tool calls and errors", async (t
   while (front.load.calls > 0) await new Promise(setImmediate)
 })
 
-t.test("OpenAI's client raises an error when a stream breaks off, with the text before it", async (t) => {
+t.test("OpenAI's client keeps the text so far and raises an error when a stream breaks off", async (t) => {
   const { url, front } = await openChat(t)
   const { responses } = new OpenAI({ apiKey: KEY, baseURL: `${url}/api/v1`, maxRetries: 0 })
   let text = ''
@@ -53,7 +53,7 @@ t.test("OpenAI's client raises an error when a stream breaks off, with the text 
   t.match(text, /^w0 w1/)
 })
 
-t.test("OpenRouter's client, which validates, knows every answer and every event", async (t) => {
+t.test("OpenRouter's client accepts and validates every answer and every event", async (t) => {
   const { url } = await openChat(t)
   const client = await openRouterResponses(`${url}/api/v1`, KEY)
   for (const more of [{}, { effort: 'low' as const }, { hasTool: true, mustCall: true }])

@@ -64,7 +64,7 @@ function eventsOf(text: string): readonly Event[] {
 const textOf = (events: readonly Event[]): string =>
   events.map(({ type, delta = '' }) => (type === 'response.output_text.delta' ? delta : '')).join('')
 
-t.test('a stream passes with the canonical model, its usage and cost in the last event', async (t) => {
+t.test('a stream has the canonical model, and its usage and cost in the last event', async (t) => {
   const spend = keptSpend()
   const { post, first, rest } = await open(t, { spend })
   const response = await post({ ...hello, stream: true })
@@ -152,7 +152,7 @@ t.test('a request of Codex arrives byte for byte, except the model', async (t) =
 })
 
 t.test(
-  'searches of the web are bounded by `max_tool_calls`, and paid by the items of the answer',
+  'web searches are reserved by `max_tool_calls`, and charged by the search items of the answer',
   async (t) => {
     const pricing = { prompt: '0.000001', completion: '0.000002', web_search: '0.01' }
     const spend = keptSpend()
@@ -192,7 +192,7 @@ t.test(
   },
 )
 
-t.test('a whole answer passes with its usage and cost', async (t) => {
+t.test('a whole answer has its usage and cost', async (t) => {
   const spend = keptSpend()
   const { post, first, rest } = await open(t, { spend })
   for (const body of [null, ...Object.values(RESPONSES_ANSWERS)]) {
@@ -207,7 +207,7 @@ t.test('a whole answer passes with its usage and cost', async (t) => {
   t.equal(await rest(), 0)
 })
 
-t.test('an answer too large for the loop is read in a thread', async (t) => {
+t.test('an answer that is too large for the event loop is read in a worker thread', async (t) => {
   const { post, first, rest } = await open(t)
   const text = 'é'.repeat(200_000)
   const output = [{ type: 'message', id: 'm', role: 'assistant', content: [{ type: 'output_text', text }] }]
@@ -218,7 +218,7 @@ t.test('an answer too large for the loop is read in a thread', async (t) => {
   t.equal(await rest(), 0)
 })
 
-t.test('a response that fails after its first output is whole, and is paid', async (t) => {
+t.test('a response that fails after its first output is returned in full, and is charged', async (t) => {
   const spend = keptSpend()
   const { post, first } = await open(t, { spend })
   const failed = {
@@ -234,7 +234,7 @@ t.test('a response that fails after its first output is whole, and is paid', asy
   t.match(spend.holds[0]?.end, { costNano: COST * 1e9, isEstimated: false })
 })
 
-t.test('a model whose endpoints speak no text form is refused', async (t) => {
+t.test('refuses a model whose endpoints support no text protocol', async (t) => {
   const { post } = await open(t, { providers: { speaks: [] } })
   const response = await post(hello)
   t.equal(response.status, 400)
@@ -287,7 +287,7 @@ t.test('400 stateless: requests to store at the account, or to use what it has s
   t.equal((await post({ ...hello, ...none })).status, 200)
 })
 
-t.test("under the workspace's own key state passes as it came", async (t) => {
+t.test("under the workspace's own key requests with state pass unchanged", async (t) => {
   const { post, first } = await open(t, { ownKey: 'own-provider-key-1' })
   const state = {
     ...{ store: true, background: false, previous_response_id: 'resp_1', conversation: null },
@@ -305,7 +305,7 @@ t.test("under the workspace's own key state passes as it came", async (t) => {
   t.same(bodyOf(call), { model: 'first-model', ...state })
 })
 
-t.test('references to reasoning that was not stored are left out, and named', async (t) => {
+t.test('references to reasoning that was not stored are dropped and reported', async (t) => {
   const { post, first } = await open(t)
   const call = { type: 'function_call', call_id: 'c', name: 'f', arguments: '{}' }
   const reference = { type: 'item_reference', id: 'rs_1' }

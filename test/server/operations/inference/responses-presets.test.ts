@@ -96,7 +96,7 @@ t.test('a preset fills members that the request lacks, and its prompt comes firs
   t.equal(await rest(), 0)
 })
 
-t.test('fields of a preset of another form are mapped, or named as dropped', async (t) => {
+t.test('fields of a preset in another dialect are translated, or reported as dropped', async (t) => {
   const { post, first } = await open(t)
   const chat = await post({ preset: 'chat', input: 'x' })
   t.equal(chat.headers.get('x-sluice-dropped'), 'seed')

@@ -33,7 +33,7 @@ const WAITS: readonly (readonly [FakeAnswer, number, string | null])[] = [
   [refusesGemini(500, retryInfo('3s'), AFTER_7), 502, null],
 ]
 
-t.test('Retry-After follows the header of the provider, or the RetryInfo of Google', async (t) => {
+t.test('Retry-After is taken from the header of the provider, or from the RetryInfo of Google', async (t) => {
   const { send, first } = await rigged(t, 'gemini')
   for (const dialect of DIALECTS)
     for (const stream of [false, true])
@@ -45,7 +45,7 @@ t.test('Retry-After follows the header of the provider, or the RetryInfo of Goog
       }
 })
 
-t.test('Retry-After follows the RetryInfo of an error inside a stream', async (t) => {
+t.test('Retry-After is taken from the RetryInfo of an error inside a stream', async (t) => {
   const { send, first } = await rigged(t, 'gemini')
   for (const [code, status] of [
     [429, 529],
@@ -72,7 +72,7 @@ t.test('without either, an overloaded provider rests as long as its breaker', as
   t.same(waits, [...Array.from({ length: 9 }, () => '1'), '2'])
 })
 
-t.test('a count of tokens has Retry-After, though no breaker counts it', async (t) => {
+t.test('a failed token count has Retry-After, although it does not count for a breaker', async (t) => {
   const { url, first } = await rigged(t, 'gemini')
   for (const [answer, wait] of [
     [refusesGemini(429, retryInfo('34.07s')), '35'],

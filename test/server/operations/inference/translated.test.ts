@@ -25,7 +25,7 @@ const ENDS: Readonly<Record<Dialect, RegExp>> = {
 }
 
 for (const [from, to] of PAIRS) {
-  t.test(`${from} at a provider that speaks ${to}: whole`, async (t) => {
+  t.test(`${from} at a provider that speaks ${to}: a whole answer`, async (t) => {
     const { send, first, spend, rest } = await rigged(t, to)
     const response = await send(from)
     const answer = (await response.json()) as Record<string, unknown>
@@ -37,7 +37,7 @@ for (const [from, to] of PAIRS) {
     t.equal(await rest(), 0)
   })
 
-  t.test(`${from} at a provider that speaks ${to}: streamed`, async (t) => {
+  t.test(`${from} at a provider that speaks ${to}: a streamed answer`, async (t) => {
     const { send, first, spend, rest } = await rigged(t, to)
     const response = await send(from, { stream: true })
     const text = await response.text()
@@ -52,7 +52,7 @@ for (const [from, to] of PAIRS) {
 }
 
 t.test(
-  'fields that only tune the answer are dropped and named, or refused where parameters are required',
+  'fields that only tune the answer are dropped and reported, or refused with `require_parameters`',
   async (t) => {
     const { send, first } = await rigged(t, 'messages')
     const response = await send('chat', { seed: 7, logit_bias: { 1: 2 }, n: 1 })
@@ -71,7 +71,7 @@ t.test(
   },
 )
 
-t.test('members of a mark of the cache that another form lacks are named', async (t) => {
+t.test('members of `cache_control` that another protocol lacks are reported as dropped', async (t) => {
   const marked = { type: 'ephemeral', ttl: '1h', scope: 'organization' }
   for (const to of ['messages', 'gemini'] as const) {
     const { send } = await rigged(t, to)
@@ -126,7 +126,7 @@ t.test('a field that would change the answer is 400 with its path, and reaches n
   }
 })
 
-t.test('tokens are counted where the protocol has a count', async (t) => {
+t.test('tokens are counted if the protocol of the provider supports it', async (t) => {
   const { url, first } = await rigged(t, 'gemini')
   const count = (at: string, content: unknown = TEXT): Promise<Response> =>
     fetch(`${at}/api/v1/messages/count_tokens`, {
@@ -152,7 +152,7 @@ t.test('tokens are counted where the protocol has a count', async (t) => {
   t.match(await response.json(), { error: { metadata: { error_type: 'count_unavailable' } } })
 })
 
-t.test('reasoning that another provider signed does not reach a provider of the same form', async (t) => {
+t.test('reasoning that another provider signed is not sent to a provider of the same protocol', async (t) => {
   const { send, first } = await rigged(t, 'messages')
   const foreign = { type: 'thinking', thinking: 'hm', signature: 'sl1.google-gemini-v1.AAAA' }
   const own = { type: 'thinking', thinking: 'hm', signature: 'AAAA' }
@@ -175,7 +175,7 @@ t.test('reasoning that another provider signed does not reach a provider of the 
   t.ok(first.calls[1]?.body.includes('"signature":"AAAA"'))
 })
 
-t.test('reasoning without content or signature does not reach a provider that stores nothing', async (t) => {
+t.test('reasoning without content or signature is not sent to a provider that stores nothing', async (t) => {
   const bare = { type: 'reasoning', id: 'rs_1', summary: [{ type: 'summary_text', text: 'hm' }] }
   const reported = { ...bare, id: 'rs_2', content: [{ type: 'reasoning_text', text: 'hm' }] }
   const own = { ...bare, id: 'rs_3', encrypted_content: 'gAAA' }
@@ -228,7 +228,7 @@ t.test('a step whose thoughts are left out goes on without thinking, as Anthropi
   }
 })
 
-t.test('a request that only quotes such a signature goes out as its bytes came', async (t) => {
+t.test('a request that only quotes such a signature is sent unchanged', async (t) => {
   const { send, first } = await rigged(t, 'messages')
   const asked = {
     max_tokens: 50,
@@ -241,7 +241,7 @@ t.test('a request that only quotes such a signature goes out as its bytes came',
   t.same(JSON.parse(first.calls[0]?.body.toString() ?? ''), { ...asked, model: 'first-model' })
 })
 
-t.test('reasoning of another provider is taken out of a large request, and nothing else', async (t) => {
+t.test('only the reasoning of another provider is removed from a large request', async (t) => {
   const { send, first } = await rigged(t, 'responses')
   const foreign = {
     type: 'reasoning',

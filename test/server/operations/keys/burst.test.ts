@@ -8,7 +8,7 @@ import { must } from '../../../support/must.ts'
 
 const shared = await openKeysFront(t)
 
-t.test('keys.create 201: a key keeps its burst, from 1 to its limit', async (t) => {
+t.test('keys.create 201: a key has the requested burst, from 1 to its limit', async (t) => {
   const { make, look, works } = shared
   for (const rate_limit_burst of [1, 60, null]) {
     const { data, key } = await make({ rate_limit_rpm: 60, rate_limit_burst })
@@ -39,7 +39,7 @@ t.test('keys.create 400: a burst above the limit, or without one, with the cure'
   }
 })
 
-t.test("a burst without a limit is measured by the operator's", async (t) => {
+t.test("a burst without a limit is checked against the operator's limit", async (t) => {
   const { store, organizationId } = shared
   const apiKeys = openApiKeys({ store, publish: () => Promise.resolve(), rateLimitRpm: 120 })
   const made = (rateLimitBurst: number) =>
@@ -67,7 +67,7 @@ t.test("a burst without a limit is measured by the operator's", async (t) => {
 })
 
 t.test(
-  'keys.update: a burst changes, a lowered limit cuts it, and none is left without a limit',
+  'keys.update: a burst can be changed, a lower limit reduces it, and removing the limit removes it',
   async (t) => {
     const { call, make, store } = shared
     const { data } = await make({ rate_limit_rpm: 600, rate_limit_burst: 100 })
@@ -105,7 +105,7 @@ t.test(
   },
 )
 
-t.test('a limit that a node of an older version lowered cuts the burst too', async (t) => {
+t.test('a limit that a node with an older version lowers reduces the burst too', async (t) => {
   const { make, look, store, rotate } = shared
   const { data } = await make({ rate_limit_rpm: 600, rate_limit_burst: 100 })
   await store.sql`UPDATE api_keys SET rate_limit_rpm = 20 WHERE hash = ${data.hash}`

@@ -115,7 +115,7 @@ t.test('a management key is made for the organization', async (t) => {
   })
 })
 
-t.test('keys.create 400: a body that lacks or breaks a member, each named', async (t) => {
+t.test('keys.create 400: names each member that is missing or invalid', async (t) => {
   const { call } = shared
   const wrong: readonly [object, string][] = [
     [{ name: undefined }, '/name'],
@@ -163,7 +163,7 @@ t.test('keys.create 400: a body that lacks or breaks a member, each named', asyn
 })
 
 t.test(
-  'an Idempotency-Key is refused, since no repetition could have the key: nothing is made',
+  'refuses an Idempotency-Key, because a repetition could not return the key, and creates nothing',
   async (t) => {
     const { call, make, store } = shared
     const { data } = await make()

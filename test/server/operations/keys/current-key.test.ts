@@ -61,7 +61,7 @@ t.test('keys.get_current 200: every member that existing clients require', async
   })
 })
 
-t.test('every kind of key reads itself', async (t) => {
+t.test('every kind of key can read itself', async (t) => {
   const { call, make, intern, store } = shared
   const management = await make({ kind: 'management' })
   t.match((await call('GET', '/key', { key: management.key })).body, {

@@ -14,7 +14,7 @@ const shared = await openKeysFront(t)
 const NOBODY = 'f'.repeat(64)
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 
-t.test('only management keys see and change keys, their own workspace or not', async (t) => {
+t.test('only management keys can read and change keys, in their own workspace and in others', async (t) => {
   const { call, make, intern, store, rotate } = shared
   const [
     {
@@ -103,7 +103,7 @@ t.test('keys.list 400: a workspace that is unknown or foreign, a number out of r
   }
 })
 
-t.test('keys.get 200: usage in the windows of today, and the rest of the limit', async (t) => {
+t.test('keys.get 200: returns the usage of the current windows, and the remaining limit', async (t) => {
   const { make, look, store } = await openKeysFront(t)
   const {
     data: { hash },
@@ -126,7 +126,7 @@ t.test('keys.get 200: usage in the windows of today, and the rest of the limit',
   )
 })
 
-t.test('the rest of a limit counts own credentials where it says so, and is never negative', async (t) => {
+t.test('the remaining limit includes BYOK spend if the key says so, and is never negative', async (t) => {
   const { make, look, store, call } = shared
   const {
     data: { hash },
@@ -145,7 +145,7 @@ for (const title of [
 ]) {
   const [method = '', rest = ''] = (title.split(': ')[1] ?? '').split(' ')
   t.test(
-    `${title} of a key that is unknown, revoked or another organization's, all in the same words`,
+    `${title} of an unknown or revoked key or of another organization's key, with the same message`,
     async (t) => {
       const { call, make, foreignKey, works } = shared
       const [
@@ -172,7 +172,7 @@ for (const title of [
 }
 
 t.test(
-  'keys.update 200: given members change, null removes, the rest stays, and the front obeys',
+  'keys.update 200: changes given members, removes those that are null, keeps the others, and fronts apply the change',
   async (t) => {
     const { call, make, works, look } = shared
     const {
@@ -235,7 +235,7 @@ t.test('a limit moves with its resets, and its account records the newest change
   t.same(await limits(), [{ span: 'daily', limit_nano: '0' }])
 })
 
-t.test('keys.update 400: a body that breaks a member', async (t) => {
+t.test('keys.update 400: an invalid member in the body', async (t) => {
   const { call, make } = shared
   const {
     data: { hash },
@@ -257,7 +257,7 @@ t.test('keys.update 400: a body that breaks a member', async (t) => {
 })
 
 t.test(
-  "keys.update 400: another intern than the key's own is refused by name, and its own is taken",
+  "keys.update 400: refuses another intern_id than the key's own and names the field, and accepts its own",
   async (t) => {
     const { call, make, intern } = shared
     const [first, second] = [await intern(), await intern()]
@@ -279,7 +279,7 @@ t.test(
   },
 )
 
-t.test('keys.delete 200: the key is refused from then on, also the one that asks', async (t) => {
+t.test('keys.delete 200: the key is refused from then on, even when it deleted itself', async (t) => {
   const { call, make, works } = shared
   const [{ data, key }, own] = [await make(), await make({ kind: 'management' })]
   t.equal(await works(key), 200)

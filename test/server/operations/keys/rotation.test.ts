@@ -27,7 +27,7 @@ const WISH = {
 }
 
 t.test(
-  'keys.rotate 200: the new key has all that the old one has, and both work until the overlap ends',
+  'keys.rotate 200: the new key has all settings of the old one, and both work until the overlap ends',
   async (t) => {
     const { make, rotate, works, look } = shared
     const { data: old, key: oldKey } = await make(WISH)
@@ -53,7 +53,7 @@ t.test('without an overlap the old key is refused at once', async (t) => {
   t.same([await works(oldKey), await works(key)], [401, 200])
 })
 
-t.test('usage and limit go on as one, and a change of the limit is one for both', async (t) => {
+t.test('old and new key share usage and limit, and a change of the limit applies to both', async (t) => {
   const { make, rotate, look, store, call } = shared
   const { data: old } = await make(WISH)
   await plantUsage(store, old.hash, { spent: 2_000_000_000 })
@@ -75,7 +75,7 @@ async function reported(store: KeysFront['store']): Promise<readonly unknown[]> 
   return store.sql`SELECT id FROM (SELECT * FROM invalidations ORDER BY n DESC LIMIT 2) newest ORDER BY id`
 }
 
-t.test('keys are rotated on and on, and twice from the same one', async (t) => {
+t.test('a rotated key can be rotated again, and one key can be rotated twice', async (t) => {
   const { make, rotate, works } = shared
   const first = await make({ expires_at: '2099-01-01T00:00:00.000Z' })
   const second = await rotate(first.data.hash)
@@ -89,7 +89,7 @@ t.test('keys are rotated on and on, and twice from the same one', async (t) => {
   )
 })
 
-t.test('a new key has the requested expiry, and an old one never a later one', async (t) => {
+t.test('a new key has the requested expiry, and the expiry of the old key is never extended', async (t) => {
   const { make, rotate } = shared
   const soon = new Date(Date.now() + 3_600_000).toISOString()
   const { data } = await make({ expires_at: soon })
@@ -98,14 +98,14 @@ t.test('a new key has the requested expiry, and an old one never a later one', a
   t.equal((await rotate(rotated.data.hash, { expires_at: soon })).data.expires_at, soon)
 })
 
-t.test('a disabled key is rotated into a disabled one', async (t) => {
+t.test('the rotation of a disabled key creates a disabled key', async (t) => {
   const { make, rotate, call, works } = shared
   const { data } = await make()
   await call('PATCH', `/keys/${data.hash}`, { body: { disabled: true } })
   t.equal(await works((await rotate(data.hash)).key), 401)
 })
 
-t.test('an expired key has no successor', async (t) => {
+t.test('an expired key cannot be rotated', async (t) => {
   const { make, rotate, call } = shared
   const { data } = await make()
   await rotate(data.hash, { overlap_seconds: 0 })
@@ -116,7 +116,7 @@ t.test('an expired key has no successor', async (t) => {
   t.match(await call('GET', `/keys/${data.hash}`), { status: 200 })
 })
 
-t.test('an intern key is rotated for its intern, and ends with it', async (t) => {
+t.test('an intern key is rotated for the same intern, and the new key ends with the intern', async (t) => {
   const { intern, store, rotate, works, call } = shared
   const internId = await intern()
   const made = must(
@@ -182,7 +182,7 @@ t.test('rotations and changes at the same time all succeed, and end with one lim
   )
 })
 
-t.test('keys.rotate 400: an overlap out of range, an expiry that has passed', async (t) => {
+t.test('keys.rotate 400: an overlap out of range, and an expiry in the past', async (t) => {
   const { make, call, works } = shared
   const {
     data: { hash },

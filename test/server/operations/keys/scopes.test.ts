@@ -98,7 +98,7 @@ t.test('a change of scopes is obeyed, audited, goes with a rotation; null is all
   t.equal(await mayList(), true)
 })
 
-t.test('keys.create 400: unknown scopes, repeated ones, or those of a management key', async (t) => {
+t.test('keys.create 400: unknown or repeated scopes, and scopes for a management key', async (t) => {
   const { call, make } = shared
   for (const scopes of [['root'], ['videos', 'videos'], 'videos', [null]]) {
     t.match(
@@ -146,7 +146,7 @@ t.test('keys.create 404: an intern that is unknown or of another organization; n
   t.same([...(await store.sql`SELECT count(*) FROM api_keys`)], before)
 })
 
-t.test('an intern_id that cannot be honoured is never ignored', async (t) => {
+t.test('an `intern_id` that cannot be applied is refused, never ignored', async (t) => {
   const { call, intern } = shared
   const intern_id = await intern()
   const wrong: readonly [object, string][] = [
@@ -168,7 +168,7 @@ t.test('an intern_id that cannot be honoured is never ignored', async (t) => {
 })
 
 t.test(
-  'without vault:use the private endpoints of a model are left out; one that has no others is refused',
+  'without vault:use the private endpoints of a model are skipped, and a model with no others is refused',
   async (t) => {
     const [own, keyed, shared] = [{ ownWay: { destination: {} } }, { ownWay: { destination: null } }, {}]
     const model = (...endpoints: readonly object[]) =>

@@ -4,7 +4,7 @@ import { catalogueOf } from '../../../support/models/catalogue.ts'
 import { FOUR_MODELS, read } from '../../../support/keys/model-reads.ts'
 
 t.test(
-  'models.count 200: the models of the output modalities, those that write text by default',
+  'models.count 200: counts the models of the given output modalities, or by default those that write text',
   async (t) => {
     const catalogue = catalogueOf(t, FOUR_MODELS)
     t.match(await read(countModels, catalogue), { status: 200, body: { data: { count: 2 } } })

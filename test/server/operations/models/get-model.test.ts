@@ -34,14 +34,14 @@ t.test('models.get 200: the model, with every required member and no optional on
   })
 })
 
-t.test('models.get 200: an alias answers with the canonical model and alias_target', async (t) => {
+t.test('models.get 200: an alias returns the canonical model and alias_target', async (t) => {
   const { body } = await read(getModel, catalogueOf(t, FOUR_MODELS), {
     params: { author: 'acme', slug: 'e' },
   })
   t.match(body, { data: { id: 'acme/embed', alias_target: { name: 'Embed', slug: 'acme/embed' } } })
 })
 
-t.test('models.get 200: a variant has its suffix in the id and none in canonical_slug', async (t) => {
+t.test('models.get 200: the id of a variant has the suffix, and its canonical_slug has none', async (t) => {
   const { body } = await read(getModel, catalogueOf(t, FOUR_MODELS), {
     params: { author: 'acme', slug: 'embed:floor' },
   })

@@ -3,13 +3,13 @@ import { listEmbeddingModels } from '../../../../src/server/operations/models/li
 import { catalogueOf } from '../../../support/models/catalogue.ts'
 import { FOUR_MODELS, idsOf, read } from '../../../support/keys/model-reads.ts'
 
-t.test('embeddings.list_models 200: the models that embed, whole when no page is asked for', async (t) => {
+t.test('embeddings.list_models 200: returns all embedding models if no page is requested', async (t) => {
   const answer = await read(listEmbeddingModels, catalogueOf(t, FOUR_MODELS))
   t.same(idsOf(answer), ['acme/embed', 'other/embed'])
   t.match(answer, { status: 200, body: { links: { next: null }, total_count: 2 } })
 })
 
-t.test('embeddings.list_models 200: pages', async (t) => {
+t.test('embeddings.list_models 200: returns the list in pages', async (t) => {
   const catalogue = catalogueOf(t, FOUR_MODELS)
   const first = await read(listEmbeddingModels, catalogue, { query: { limit: 1 } })
   t.match(first, {

@@ -4,7 +4,7 @@ import { catalogueOf } from '../../../support/models/catalogue.ts'
 import { FOUR_MODELS, read } from '../../../support/keys/model-reads.ts'
 
 t.test(
-  'models.endpoints 200: every endpoint with every required member; unmeasured figures are null',
+  'models.endpoints 200: returns every endpoint with every required member, and null for figures without measurements',
   async (t) => {
     const { status, body } = await read(listModelEndpoints, catalogueOf(t, FOUR_MODELS), {
       params: { author: 'acme', slug: 'embed' },
@@ -44,7 +44,7 @@ t.test(
   },
 )
 
-t.test('models.endpoints 200: variants and aliases too, and a model without a description', async (t) => {
+t.test('models.endpoints 200: also for variants, aliases and a model without a description', async (t) => {
   const catalogue = catalogueOf(t, FOUR_MODELS)
   t.match(await read(listModelEndpoints, catalogue, { params: { author: 'acme', slug: 'e:floor' } }), {
     body: { data: { id: 'acme/embed:floor' } },
@@ -61,7 +61,7 @@ t.test('models.endpoints 404: an unknown model', async (t) => {
   t.match({ status, failure }, { status: 404, failure: { name: 'model_unknown' } })
 })
 
-t.test('models.endpoints 200: prices with conditions stand in overrides and in x.modifiers', async (t) => {
+t.test('models.endpoints 200: conditional prices are in `overrides` and in `x.modifiers`', async (t) => {
   const overrides = [{ min_prompt_tokens: 200_000, prompt: '0.000002' }]
   const modifiers = [{ when: { service_tier: 'flex' }, multiplier: '0.5' }]
   const catalogue = catalogueOf(t, {

@@ -21,7 +21,7 @@ t.test(
   },
 )
 
-t.test('models.list 200: all output modalities list every model', async (t) => {
+t.test('models.list 200: `output_modalities=all` returns every model', async (t) => {
   t.same(idsOf(await list(t, { output_modalities: 'all' })), ALL)
 })
 
@@ -57,12 +57,12 @@ const FILTERS: readonly (readonly [object, readonly string[]])[] = [
   [{ min_tool_success_rate: 0 }, []],
 ]
 for (const [query, ids] of FILTERS) {
-  t.test(`models.list 200: ${JSON.stringify(query)} keeps the models that match`, async (t) => {
+  t.test(`models.list 200: ${JSON.stringify(query)} returns the matching models`, async (t) => {
     t.same(idsOf(await list(t, query)), ids)
   })
 }
 
-t.test('models.list 200: filters on age compare with the clock', async (t) => {
+t.test('models.list 200: filters by age use the current time', async (t) => {
   const catalogue = catalogueOf(t, FOUR_MODELS, { now: Date.parse('2024-01-11T00:00:00Z') })
   for (const [query, ids] of [
     [{ max_age_days: 10 }, ['acme/chat']],
@@ -75,7 +75,7 @@ t.test('models.list 200: filters on age compare with the clock', async (t) => {
 })
 
 t.test(
-  'models.list 200: pages follow each other by links.next, keep the query, and cover the list once',
+  'models.list 200: pages linked by links.next keep the query and contain each model once',
   async (t) => {
     const catalogue = catalogueOf(t, FOUR_MODELS)
     await fc.assert(
@@ -105,7 +105,7 @@ t.test(
 )
 
 t.test(
-  'models.list 200: an offset alone has pages of the default size, one beyond the end is empty',
+  'models.list 200: an offset without a limit uses the default page size, and an offset beyond the end gets an empty page',
   async (t) => {
     t.match(await list(t, { offset: 1 }), {
       body: { data: [{ id: 'other/chat' }], links: { next: null }, total_count: 2 },
@@ -116,12 +116,12 @@ t.test(
   },
 )
 
-t.test('models.list 200: a text that needs escaping survives in links.next', async (t) => {
+t.test('models.list 200: a query with special characters is escaped in links.next', async (t) => {
   const { body } = await list(t, { q: 'chat', model_authors: 'acme,other', limit: 1 })
   t.match(body, { links: { next: '/api/v1/models?q=chat&model_authors=acme%2Cother&limit=1&offset=1' } })
 })
 
-t.test('models.list 400: a list with an empty entry is named by its path', async (t) => {
+t.test('models.list 400: names the path of a list with an empty entry', async (t) => {
   for (const member of [
     'category',
     'arch',
@@ -140,7 +140,7 @@ t.test('models.list 400: a list with an empty entry is named by its path', async
   }
 })
 
-t.test('models.list 400: the query shape refuses invalid values', async (t) => {
+t.test('models.list 400: refuses invalid values in the query', async (t) => {
   const bad = [
     { limit: 0 },
     { limit: 1_001 },
@@ -164,7 +164,7 @@ function queryOf(link: string): object {
   return Value.Convert(ListModelsQuery, Object.fromEntries(searchParams)) as object
 }
 
-t.test('a word or a name that comes twice is looked for once', async (t) => {
+t.test('a repeated word or name is searched only once', async (t) => {
   const filter = filterOf({ q: 'a A  a', model_authors: 'x,X,y', providers: 'p, p' })
   t.match(filter, { ok: true })
   t.same(filter.ok && [filter.value.words, filter.value.authors, filter.value.providers], [
@@ -196,7 +196,7 @@ t.test('models.list 200: a list longer than any page is whole, in its order', as
 })
 
 t.test(
-  'models.list 200: the loop has turns while a long list is made, and a second caller gets the same bytes',
+  'models.list 200: the event loop runs while a long list is built, and a second caller gets the same bytes',
   async (t) => {
     const catalogue = catalogueOf(t, MANY)
     let turns = 0

@@ -26,7 +26,7 @@ t.test(
 )
 
 t.test(
-  "OpenRouter's client takes the providers, and their addresses and variables are not returned",
+  "OpenRouter's client accepts the providers, and their addresses and variables are not returned",
   async (t) => {
     const providers = [
       {

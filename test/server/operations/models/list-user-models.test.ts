@@ -16,7 +16,7 @@ t.test('models.list_for_user 200: the list shape, in pages, by output modality',
 })
 
 t.test(
-  'models.list_for_user 400: a list with an empty entry, although the contract row lists no 400 (C2)',
+  'models.list_for_user 400: a list with an empty entry, although the contract lists no 400 for it (C2)',
   async (t) => {
     t.match(await read(listUserModels, catalogueOf(t, FOUR_MODELS), { query: { output_modalities: ',' } }), {
       status: 400,
@@ -24,7 +24,7 @@ t.test(
   },
 )
 
-t.test('a key with a list of models sees those alone, and their pages count those alone', async (t) => {
+t.test('a key with a list of models gets only those models, and its pages count only those', async (t) => {
   const catalogue = catalogueOf(t, FOUR_MODELS)
   const query = { output_modalities: 'all', limit: 1, offset: 0 }
   const logged = await read(listUserModels, catalogue, { query, allowedModels: ['other/*', 'acme/chat'] })

@@ -33,17 +33,17 @@ t.test('endpoints.list_zdr 200: the endpoints that declare it, of models of ever
   t.equal((body as { data: unknown[] }).data.length, 2, 'what is not known is not declared')
 })
 
-t.test('a catalogue without such an endpoint has an empty list', async (t) => {
+t.test('a catalogue without a ZDR endpoint returns an empty list', async (t) => {
   const bare = { providers: MANY.providers, models: MANY.models.slice(1, 3) }
   t.same((await read(listZdrEndpoints, catalogueOf(t, bare))).body, { data: [] })
 })
 
-t.test("OpenRouter's client takes the endpoints", async (t) => {
+t.test("OpenRouter's client accepts the endpoints", async (t) => {
   const { endpoints } = await anyOpenRouterClient(await frontOf(t, catalogueOf(t, FOUR_MODELS)))
   t.match(await endpoints?.['listZdrEndpoints']?.(), { data: [{ modelId: 'acme/chat', tag: 'near/chat' }] })
 })
 
-t.test("endpoints of a workspace's own come first, and to that workspace alone", async (t) => {
+t.test('private endpoints come first, and only their own workspace gets them', async (t) => {
   const stand = await openTexts(t, servesChat())
   await stand.active({ model_permaslug: 'acme/llama', declared_zdr: true })
   await stand.active({ model_permaslug: 'acme/chat', forms: ['chat'], declared_zdr: true })

@@ -14,7 +14,7 @@ t.test('the official client lists models and reads one by its id or an alias', a
   t.match(await client.models.retrieve('embed'), { id: 'acme/embed' })
 })
 
-t.test('a failed read surfaces in the official client with its status and request id', async (t) => {
+t.test('a failed read reaches the official client with its status and request id', async (t) => {
   const front = await frontOf(t, catalogueOf(t, FOUR_MODELS))
   const client = new OpenAI({ baseURL: front.baseUrl, apiKey: front.apiKey, maxRetries: 0 })
   const error: unknown = await client.models.retrieve('acme/none').catch((reason: unknown) => reason)

@@ -13,7 +13,7 @@ const BARE = {
 }
 
 t.test(
-  "OpenRouter's client takes the endpoints of every shipped model, and of a self-made one",
+  "OpenRouter's client accepts the endpoints of every shipped model, and of one that the operator added",
   async (t) => {
     const shipped: unknown = JSON.parse(readFileSync(SHIPPED_CATALOGUE, 'utf8'))
     const models = catalogueOf(t, shipped, { extra: BARE })

@@ -58,7 +58,7 @@ t.test('embeddings.list_models 400: a bad value', async (t) => {
   t.same(await failureOf(t, '/embeddings/models?offset=x'), [400, 'query_invalid'])
 })
 
-t.test('a variant is found with its colon plain and percent-encoded', async (t) => {
+t.test('a variant is found with a plain and with a percent-encoded colon', async (t) => {
   const front = await frontOf(t, catalogueOf(t, FOUR_MODELS))
   for (const slug of ['embed:floor', 'embed%3Afloor', 'embed%3afloor']) {
     t.match(
@@ -74,7 +74,7 @@ t.test('a variant is found with its colon plain and percent-encoded', async (t) 
   }
 })
 
-t.test('a model and its endpoints are found by an id whose slash is encoded', async (t) => {
+t.test('a model and its endpoints are found by an id with an encoded slash', async (t) => {
   const front = await frontOf(t, catalogueOf(t, FOUR_MODELS))
   for (const id of ['acme%2Fembed%3Afloor', 'acme%2fembed:floor', 'acme%2Fembed%3Afloor/'])
     t.match(await front.get(`/model/${id}`), { status: 200, body: { data: { id: 'acme/embed:floor' } } }, id)
@@ -85,15 +85,12 @@ t.test('a model and its endpoints are found by an id whose slash is encoded', as
   t.match(await front.get('/model/acme%2Fchat', { method: 'POST' }), { status: 405 })
 })
 
-t.test(
-  'models.get 404: an encoded id of no model, without an author, or with a slash too many',
-  async (t) => {
-    const front = await frontOf(t, catalogueOf(t, FOUR_MODELS))
-    for (const id of ['acme%2Fnone', '%2Fchat', 'acme%2F', 'acme%2Fchat%2Fmore', 'acme%252Fchat', 'embed'])
-      t.equal((await front.get(`/model/${id}`)).status, 404, id)
-    t.equal((await front.get('/model%2Facme/chat')).status, 404)
-  },
-)
+t.test('models.get 404: an encoded id that is unknown, has no author, or has too many slashes', async (t) => {
+  const front = await frontOf(t, catalogueOf(t, FOUR_MODELS))
+  for (const id of ['acme%2Fnone', '%2Fchat', 'acme%2F', 'acme%2Fchat%2Fmore', 'acme%252Fchat', 'embed'])
+    t.equal((await front.get(`/model/${id}`)).status, 404, id)
+  t.equal((await front.get('/model%2Facme/chat')).status, 404)
+})
 
 t.test('HEAD of a model has the headers of GET and no body', async (t) => {
   const front = await frontOf(t, catalogueOf(t, FOUR_MODELS))
@@ -102,7 +99,7 @@ t.test('HEAD of a model has the headers of GET and no body', async (t) => {
   t.same([status, body, headers.get('content-length')], [200, null, got.headers.get('content-length')])
 })
 
-t.test('names every bad value of the list query by its path, never by its value', async (t) => {
+t.test('names the path of every invalid value in the list query, and never the value', async (t) => {
   const front = await frontOf(t, catalogueOf(t, FOUR_MODELS))
   for (const [name, value] of Object.entries({
     limit: '1001',
@@ -130,7 +127,7 @@ t.test('names every bad value of the list query by its path, never by its value'
   }
 })
 
-t.test('links.next can be followed as it is', async (t) => {
+t.test('links.next can be requested unchanged', async (t) => {
   const front = await frontOf(t, catalogueOf(t, FOUR_MODELS))
   const first = await front.get('/models?output_modalities=text%2Cembeddings&limit=3&q=e')
   const {

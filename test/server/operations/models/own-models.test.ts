@@ -50,7 +50,7 @@ t.test('models.list 200: own models that write, first, to the workspace alone', 
   t.notOk((await ids('/embeddings/models', OTHER_KEY)).includes('acme/vectors'))
 })
 
-t.test('models.list 200: filters, sorts and pages are over both', async (t) => {
+t.test('models.list 200: filters, sorting and paging cover catalogue models and own models', async (t) => {
   const { ids, get } = await open(t)
   const of = (query: string): Promise<readonly string[]> => ids(`/models?${query}`)
   t.same(await of('q=llama'), ['acme/llama'])
@@ -102,13 +102,13 @@ t.test('models.endpoints 200: endpoints of the workspace stand before those of a
   t.match((await get('/model/acme/chat')).body.data, { name: 'Acme Chat', pricing: { prompt: '0.0000005' } })
 })
 
-t.test('a key that may not call private endpoints does not see their models', async (t) => {
+t.test('a key that may not call private endpoints does not get their models', async (t) => {
   const { ids, get } = await open(t, { keys: { scopes: ['inference'] } })
   t.same(await ids('/models'), ['acme/chat'])
   t.equal((await get('/model/acme/llama')).status, 404)
 })
 
-t.test('models.list_for_user 200: models that the list of the key does not allow are left out', async (t) => {
+t.test('models.list_for_user 200: omits own models that the key may not use', async (t) => {
   const { ids } = await open(t, { keys: { allowedModels: ['acme/llama'] } })
   t.same(await ids('/models/user'), ['acme/llama'])
 })

@@ -44,7 +44,7 @@ t.test('activity.list 200: a row for each day, workspace, key and model, newest 
   })
 })
 
-t.test('rows are found by day, workspace, key and model, and come by pages', async (t) => {
+t.test('filters rows by day, workspace, key and model, and returns them in pages', async (t) => {
   const { call, other, workspace } = await stand(t)
   const found = async (query: string): Promise<unknown> =>
     rowsOf((await call('GET', `/activity?${query}`)).body).map(([day, , key, model]) => [day, key, model])
@@ -68,7 +68,7 @@ t.test('rows are found by day, workspace, key and model, and come by pages', asy
   t.ok(pages.every(({ body }) => body['total_count'] === 4))
 })
 
-t.test('the default period is the last days up to the end, or the longest one from the start', async (t) => {
+t.test('the default period ends at `to`, or starts at `from`, and has a maximum length', async (t) => {
   const { call } = await stand(t)
   const period = async (query: string): Promise<unknown> => {
     const { from, to } = (await call('GET', `/activity?${query}`)).body
@@ -123,7 +123,7 @@ t.test('a page of activity has a default size', async (t) => {
 })
 
 t.test(
-  "activity.list 404: a workspace that is unknown, deleted or another organization's; its rows stay private",
+  'activity.list 404: an unknown or deleted workspace, or one of another organization, whose rows stay private',
   async (t) => {
     const { call, store, workspace, other, foreignKey } = await stand(t)
     await store.sql`UPDATE workspaces SET deleted_at = clock_timestamp() WHERE id = ${other.id}`

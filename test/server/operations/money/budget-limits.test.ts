@@ -15,7 +15,7 @@ const NOBODY = '019a5b0c-4e21-7b1c-8d3e-4f5a6b7c8d9e'
 const TODAY = '2024-02-28'
 const INTERVALS = ['daily', 'weekly', 'monthly', 'lifetime'] as const
 
-t.test('budgets.put 400: a limit that is no amount above 0', async (t) => {
+t.test('budgets.put 400: refuses a limit that is not an amount above 0', async (t) => {
   const { call } = await openInternsFront(t)
   for (const body of [
     {},
@@ -88,7 +88,7 @@ t.test('budgets.put 400: one that does not strictly decrease names the other one
   )
 })
 
-t.test('two changes that race leave the budgets in order', async (t) => {
+t.test('racing changes leave the budgets in order', async (t) => {
   const front = await openInternsFront(t)
   for (let round = 1; round <= 8; round++) {
     await Promise.all(
@@ -115,7 +115,7 @@ t.test('two changes that race leave the budgets in order', async (t) => {
 })
 
 t.test(
-  'a limit below spent and lent money is pending until it covers them, and in force at exactly that amount',
+  'a limit below the spent and lent money is pending until it covers them, and takes effect at exactly that amount',
   async (t) => {
     const front = await openInternsFront(t)
     const account = workspaceAccount(front.workspace.id)
@@ -136,7 +136,7 @@ t.test(
   },
 )
 
-t.test('a limit is pending while a live front has not reported it', async (t) => {
+t.test('a limit is pending until every live front has applied it', async (t) => {
   const front = await openInternsFront(t)
   const { store, organizationId } = front
   const id = newId()

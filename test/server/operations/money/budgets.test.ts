@@ -82,7 +82,7 @@ t.test('budgets.get 200: the spend of the window, the money that fronts hold, an
 })
 
 t.test(
-  'budgets.list 200: all of a workspace, from the shortest interval to the longest, and none of another',
+  'budgets.list 200: returns all budgets of the workspace only, from the shortest interval to the longest',
   async (t) => {
     const front = await openInternsFront(t)
     t.same((await front.call('GET', '/workspaces/default/budgets')).body, {
@@ -111,7 +111,7 @@ t.test(
 )
 
 t.test(
-  'budgets.delete 200: also when none was there; the same interval made again has its old spend',
+  'budgets.delete 200: also without a budget; a new budget on the same interval includes the earlier spend',
   async (t) => {
     const front = await openInternsFront(t)
     const account = workspaceAccount(front.workspace.id)
@@ -142,7 +142,7 @@ for (const title of [
 ]) {
   const [method = '', rest = ''] = (title.split(': ')[1] ?? '').split(' ')
   t.test(
-    `${title} of a workspace that is unknown, deleted or another organization's, all in the same words`,
+    `${title} of an unknown or deleted workspace or of another organization's workspace, with the same message`,
     async (t) => {
       const { call, store, workspace, other, foreignKey } = await refusing
       await store.sql`UPDATE workspaces SET deleted_at = clock_timestamp() WHERE id = ${other.id}`
@@ -180,7 +180,7 @@ t.test('budgets.get 404: a workspace without a budget on that interval', async (
 
 for (const title of ['budgets.get 400: GET', 'budgets.put 400: PUT', 'budgets.delete 400: DELETE']) {
   const method = title.split(': ')[1] ?? ''
-  t.test(`${title} of an interval that there is not`, async (t) => {
+  t.test(`${title} of an interval that does not exist`, async (t) => {
     const { call } = await refusing
     const more = method === 'PUT' ? { body: { limit_usd: 1 } } : {}
     for (const interval of ['yearly', 'Daily', 'null', '%00'])
@@ -207,7 +207,7 @@ t.test('inference and intern keys are the wrong kind for every operation of budg
 })
 
 t.test(
-  "whether the workspace's own keys count is one flag of all budgets, and stays when it is left out",
+  'include_byok_in_budgets applies to all budgets of the workspace, and keeps its value when it is omitted',
   async (t) => {
     const front = await openInternsFront(t)
     await turnTo(front.store, TODAY)

@@ -13,7 +13,7 @@ import {
 } from '../../../support/workspaces/interns-front.ts'
 import { must } from '../../../support/must.ts'
 
-t.test('credits.get 200: unlimited until the first top-up, with the spend', async (t) => {
+t.test('credits.get 200: unlimited until the first top-up, and returns the spend', async (t) => {
   const { call, store, organizationId } = await openInternsFront(t)
   const spent = { lifetime_spent_nano: '2500000000', lifetime_byok_nano: '1000000000', daily_spent_nano: '1' }
   await setAccount(store, organizationAccount(organizationId), spent)
@@ -37,7 +37,7 @@ t.test('credits.get 200: unlimited until the first top-up, with the spend', asyn
 })
 
 t.test(
-  'credits.add 200: the first top-up opens with the spend so far, so that all of it remains; later ones add',
+  'credits.add 200: the first top-up also credits the earlier spend, so that all of it remains; later ones add to it',
   async (t) => {
     const front = await openInternsFront(t)
     const { store, organizationId, call } = front
@@ -81,7 +81,7 @@ t.test(
 )
 
 t.test(
-  'a correction takes back with a reason, never below zero, and leaves nothing when the spend is higher',
+  'a correction needs a reason, removes credit but never below zero, and leaves nothing if the spend is higher',
   async (t) => {
     const front = await openInternsFront(t)
     await setAccount(front.store, organizationAccount(front.organizationId), {
@@ -150,7 +150,7 @@ t.test('first top-ups that race book one opening, and the limit is the sum of al
 })
 
 t.test(
-  'a repeated Idempotency-Key books once, also when the first call died before its answer was kept',
+  'a repeated Idempotency-Key books once, even if the first call failed before its answer was stored',
   async (t) => {
     const front = await openInternsFront(t)
     const { store, organizationId, call } = front
@@ -172,7 +172,7 @@ t.test(
 )
 
 t.test(
-  'inference and intern keys are the wrong kind for credit, and an organization sees its own alone',
+  'inference and intern keys are the wrong kind for credit, and an organization reads only its own',
   async (t) => {
     const front = await openInternsFront(t)
     const { call, key, store, intern, foreignKey } = front
@@ -192,7 +192,7 @@ t.test(
 )
 
 t.test(
-  'a top-up is published to every key of the organization, audited, and pending until fronts have obeyed',
+  'a top-up is published to every key of the organization, audited, and pending until all fronts have applied it',
   async (t) => {
     const { store, organizationId, call } = await openInternsFront(t)
     await store.sql`INSERT INTO fronts (id, node, connections, epoch, heartbeat_at) VALUES (${newId()}, 'n', 1, 0, clock_timestamp())`

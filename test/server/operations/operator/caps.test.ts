@@ -51,7 +51,7 @@ t.test('caps.get 200: the caps of a new installation, and the use', async (t) =>
   })
 })
 
-t.test('concurrent calls make no more than the cap of any kind', async (t) => {
+t.test('concurrent calls create no more objects of any kind than the cap', async (t) => {
   const front = shared
   t.match(await cap(front, { workspaces: 5, api_keys: 6, interns: 4 }), {
     status: 200,
@@ -75,7 +75,7 @@ t.test('concurrent calls make no more than the cap of any kind', async (t) => {
 })
 
 t.test(
-  'deleted and expired keys leave room, and a full organization can still rotate a key without an overlap',
+  'deleted and expired keys do not count, and a full organization can still rotate a key without an overlap',
   async (t) => {
     const front = shared
     const { data } = await front.make()
@@ -94,7 +94,7 @@ t.test(
   },
 )
 
-t.test('attachable vaults are counted', async (t) => {
+t.test('attachable vaults count towards their cap', async (t) => {
   const front = shared
   await cap(front, { vaults: 1 })
   const make = (name: string) =>
@@ -111,7 +111,7 @@ t.test('attachable vaults are counted', async (t) => {
   await cap(front, NO_CAPS)
 })
 
-t.test('secrets are counted over all attachable vaults of the organization, and no others', async (t) => {
+t.test('the cap of secrets counts only those in attachable vaults of the organization', async (t) => {
   const { store, vaults, workspace, addVault } = await openVaultFront(t)
   const [one, two] = [
     { ...workspace, attachableId: await addVault('one') },
@@ -171,14 +171,14 @@ t.test('caps.get 400: an invalid organization id', async (t) => {
   t.match(await shared.call('GET', '/caps?organization_id=none'), { status: 400, type: 'query_invalid' })
 })
 
-t.test('caps.update 404: an organization that is not there', async (t) => {
+t.test('caps.update 404: an unknown organization', async (t) => {
   t.match(await cap(shared, { organization_id: newId(), interns: 1 }), {
     status: 404,
     type: 'organization_unknown',
   })
 })
 
-t.test('caps.get 404: an organization that is not there', async (t) => {
+t.test('caps.get 404: an unknown organization', async (t) => {
   t.match(await shared.call('GET', `/caps?organization_id=${newId()}`), {
     status: 404,
     type: 'organization_unknown',
@@ -186,7 +186,7 @@ t.test('caps.get 404: an organization that is not there', async (t) => {
 })
 
 t.test(
-  'caps.get 403, caps.update 403: a tenant reads its own and changes none; the operator names the tenant',
+  'caps.get 403, caps.update 403: a tenant reads only its own caps and changes none; the operator names the tenant',
   async (t) => {
     const front = shared
     const { call, foreignKey: key, organizationId } = front
@@ -214,7 +214,7 @@ t.test(
 )
 
 t.test(
-  'the organization that the query names is the one that a change is about, as it is of a read',
+  '`organization_id` in the query selects the organization for changes as it does for reads',
   async (t) => {
     const { call, organizationId, store } = shared
     const [tenant] = await store.sql<{ id: string }[]>`SELECT id FROM organizations WHERE name = 'foreign'`
@@ -256,7 +256,7 @@ t.test(
 )
 
 t.test(
-  'credits.get 400: a tenant reads its own credit alone, the operator also that of a tenant',
+  'credits.get 400: a tenant reads only its own credit, and the operator also reads that of a tenant',
   async (t) => {
     const { call, foreignKey: key, organizationId, store } = shared
     const [tenant] = await store.sql<{ id: string }[]>`SELECT id FROM organizations WHERE name = 'foreign'`
@@ -279,7 +279,7 @@ t.test(
 )
 
 t.test(
-  'credits.add 403: a tenant books no credit; the operator books it, in the log of the tenant',
+  'credits.add 403: a tenant cannot book credit; the operator can, and it is in the audit log of the tenant',
   async (t) => {
     const front = shared
     const { call, foreignKey: key, organizationId, store } = front
@@ -306,7 +306,7 @@ t.test(
 )
 
 t.test(
-  "workspaces.update 403, workspaces.create 403: quota, programme and vault writes are the operator's to set",
+  'workspaces.update 403, workspaces.create 403: only the operator sets the quota, the programme and vault writes',
   async (t) => {
     const { call, foreignKey: key, store } = shared
     const [tenant] = await store.sql<{ id: string }[]>`SELECT id FROM organizations WHERE name = 'foreign'`
@@ -341,7 +341,7 @@ t.test(
 )
 
 t.test(
-  'with one organization nothing changes, whatever the setting names; with two the setting decides',
+  'the setting of the operating organization has no effect with one organization, and decides with two',
   async (t) => {
     const store = await openTestStore(t)
     const {

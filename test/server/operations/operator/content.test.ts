@@ -88,7 +88,7 @@ function typeOf({ body }: VideoReply): string | undefined {
 }
 
 t.test(
-  'admin.get_job_content 200: a clip as it was made, whole and by ranges, each read in the audit log',
+  'admin.get_job_content 200: returns a clip unchanged, whole and by ranges, with each read in the audit log',
   async (t) => {
     const { get, store, organizationId } = await stand(t)
     const whole = await get(`${DONE}/content?index=0`, { 'x-request-id': 'a-look' })
@@ -113,7 +113,7 @@ t.test(
 )
 
 t.test(
-  'admin.get_job_content 400, 404, 410: open, unknown or foreign jobs, and expired clips; none is audited',
+  'admin.get_job_content 400, 404, 410: open, unknown or foreign jobs, and expired clips; no refusal is audited',
   async (t) => {
     const { get, foreign, store } = await stand(t)
     const reply = async (answer: Promise<VideoReply>): Promise<readonly [number, string | undefined]> => [
@@ -132,7 +132,7 @@ t.test(
   },
 )
 
-t.test('admin.get_job_content 500: no clip is shown while that cannot be audited', async (t) => {
+t.test('admin.get_job_content 500: returns no clip while the read cannot be audited', async (t) => {
   const { unaudited } = await stand(t)
   const reported = await unaudited(`${DONE}/content`)
   t.same([reported.status, typeOf(reported)], [500, 'store_unavailable'])

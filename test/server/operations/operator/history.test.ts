@@ -70,7 +70,7 @@ t.test('admin.get_history 403: keys of other organizations, and of other kinds',
   })
 })
 
-t.test('admin.get_history 500: a supervisor that does not answer, and a store that is away', async (t) => {
+t.test('admin.get_history 500: the supervisor does not answer, or the store is unavailable', async (t) => {
   const silent = openHistory({
     channel: { history: () => Promise.resolve(null) },
     store: { sql: null as never },

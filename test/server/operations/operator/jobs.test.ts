@@ -48,7 +48,7 @@ t.test('admin.list_jobs 200: jobs of all workspaces, newest first, each with its
   t.equal(ended?.updated_at, ended?.ended_at)
 })
 
-t.test('jobs are found by workspace, status and provider, alone and together, page by page', async (t) => {
+t.test('filters jobs by workspace, status and provider, separately and combined, in pages', async (t) => {
   const { add, claim, submit, complete, list, other } = await openAdminJobs(t)
   const [a, b, c, d] = [
     await add(),
@@ -116,7 +116,7 @@ t.test("another organization is shown no job, and a deleted workspace's are foun
 })
 
 t.test(
-  'admin.get_job 200: the steps, the runner and the hold of an open job, and nothing of its request',
+  'admin.get_job 200: returns the steps, the runner and the reservation of an open job, and nothing of its request',
   async (t) => {
     const { add, claim, submit, call } = await openAdminJobs(t)
     const id = await add({ costNano: 7_000, callbackUrl: 'https://hooks.example/in?token=t' })
@@ -192,7 +192,7 @@ t.test('admin.get_job 200: the clips, the end and the deliveries of an ended job
   t.notMatch(JSON.stringify(body), /token=t/)
 })
 
-t.test('admin.get_job 404: ids of nothing', async (t) => {
+t.test('admin.get_job 404: unknown ids', async (t) => {
   const { call } = await openAdminJobs(t)
   for (const id of [`vid_${'0'.repeat(32)}`, 'x', randomUUID(), 'vid_%00']) {
     t.match(await call('GET', `/admin/jobs/${id}`), { status: 404, type: 'video_unknown' }, id)

@@ -58,7 +58,7 @@ t.test(
   },
 )
 
-t.test('routes of the admin port are unknown here, and are not suggested', async (t) => {
+t.test('routes of the admin port are unknown on this port, and not suggested', async (t) => {
   const { call } = await openInternsFront(t)
   for (const method of ['GET', 'POST']) {
     for (const path of ['/admin/live', '/admin/liv']) {

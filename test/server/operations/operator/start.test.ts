@@ -86,7 +86,7 @@ t.test('admin.get_start 200: providers, where their keys go, and a model of each
 })
 
 t.test(
-  'admin.get_start 200: a call that cost nothing was a call, one of another organization was none',
+  'admin.get_start 200: a free call counts as a call, and a call of another organization does not',
   async (t) => {
     const { call, store, organizationId, workspace } = await startFront(t)
     const [foreign] = await store.sql<{ id: string }[]>`SELECT id FROM organizations WHERE name = 'foreign'`

@@ -54,7 +54,7 @@ async function contained(
 }
 
 t.test(
-  'admin.get_storage 200: files, container files and quota of each workspace, page by page',
+  'admin.get_storage 200: returns the files, container files and quota of each workspace, in pages',
   async (t) => {
     const front = await stand(t)
     const { call, workspace, other, store } = front
@@ -115,7 +115,7 @@ t.test('only the operating organization gets the last whole sweep of any runner'
   t.match(await lastSweep(sql), { report: SWEEP })
 })
 
-t.test('admin.get_storage 503: long reads of the organization that wait already are too many', async (t) => {
+t.test('admin.get_storage 503: too many long reads of the organization are waiting', async (t) => {
   const { call, store, foreignKey } = await stand(t)
   const turns = longReadsOf(store)
   const [{ id: tenant }] = await store.sql<[{ id: string }]>`SELECT id FROM organizations ORDER BY id LIMIT 1`
@@ -159,7 +159,7 @@ t.test('the totals of container files are kept as they change, and not summed fo
   t.equal(await bytes(), 40_000 + COUNTED_BYTES_MIN)
 })
 
-t.test('files are counted up to a number, whatever there is of them', async (t) => {
+t.test('the count of files ends at ADMIN_FILES_COUNTED_MAX', async (t) => {
   const { call, store, workspace } = await stand(t)
   await plantMany(
     store,
@@ -205,7 +205,7 @@ t.test('one workspace is asked for with its files by type, the largest first, an
   )
 })
 
-t.test('lists a bounded number of file types, without the smallest', async (t) => {
+t.test('lists a limited number of file types, and omits the smallest', async (t) => {
   const { call, store, workspace } = await stand(t)
   await store.sql`
     INSERT INTO files (id, workspace_id, state, lease_until, filename, mime_type, size_bytes, sha256, data_key_id, is_downloadable, ready_at)

@@ -75,7 +75,7 @@ t.test('admin.test_webhook 404: an unknown workspace, and one of another organiz
   t.same(front.receiver.received, [], 'nothing was sent')
 })
 
-t.test('admin.test_webhook 400: an address that webhooks may not go to, and none at all', async (t) => {
+t.test('admin.test_webhook 400: a forbidden address, and no address at all', async (t) => {
   const front = await stand(t)
   for (const url of [
     front.receiver.url().replace('https:', 'http:'),
@@ -116,7 +116,7 @@ t.test('admin.test_webhook 200: a signed event reaches the default receiver of t
   t.notMatch(JSON.stringify(body), /token|hush/, 'of the address the host alone')
 })
 
-t.test('a call that names no workspace means the default one, whatever its slug', async (t) => {
+t.test('a call without a workspace uses the default workspace, whatever its slug', async (t) => {
   const front = await stand(t)
   const path = `/workspaces/${front.workspace.id}`
   t.match(await front.call('PATCH', path, { body: { slug: 'main' } }), { status: 200 })
@@ -125,7 +125,7 @@ t.test('a call that names no workspace means the default one, whatever its slug'
   t.match(await listed(front, 'seconds=60'), { data: [{ job_id: id }] })
 })
 
-t.test('a receiver that refuses is reported with its status, and is not tried again', async (t) => {
+t.test('a refusal by the receiver is reported with its status, and is not retried', async (t) => {
   const front = await stand(t)
   for (const [status, reason] of [
     [500, 'status'],
@@ -149,7 +149,7 @@ t.test('a receiver that refuses is reported with its status, and is not tried ag
 })
 
 t.test(
-  'a receiver that answered a delivery with 410 gets no test, until the delivery is replayed',
+  'a receiver that answered a delivery with 410 gets no test until the delivery is replayed',
   async (t) => {
     const front = await stand(t)
     const url = front.receiver.url()
@@ -168,33 +168,30 @@ t.test(
   },
 )
 
-t.test(
-  'a test is in the audit log before it is sent, by its host and without the rest of its URL',
-  async (t) => {
-    const front = await stand(t)
-    const seen: unknown[] = []
-    front.receiver.answerWith((res) => {
-      void auditOf(front.store).then((events) => {
-        seen.push(...events)
-        res.writeHead(204).end()
-      })
+t.test('a test is audited before it is sent, with the host but not the rest of its URL', async (t) => {
+  const front = await stand(t)
+  const seen: unknown[] = []
+  front.receiver.answerWith((res) => {
+    void auditOf(front.store).then((events) => {
+      seen.push(...events)
+      res.writeHead(204).end()
     })
-    const { body } = await testOf(front, { url: front.receiver.url() })
-    t.match(seen, [
-      {
-        operation: 'admin.test_webhook',
-        outcome: 'released',
-        object_kind: 'webhook_test',
-        object_id: (body['data'] as { event_id: string }).event_id,
-        workspace_id: front.workspace.id,
-        actor: { kind: 'key' },
-        after: { host: 'a.hooks.example' },
-      },
-    ])
-    t.equal(seen.length, 1)
-    t.notMatch(JSON.stringify(seen), /hush/)
-  },
-)
+  })
+  const { body } = await testOf(front, { url: front.receiver.url() })
+  t.match(seen, [
+    {
+      operation: 'admin.test_webhook',
+      outcome: 'released',
+      object_kind: 'webhook_test',
+      object_id: (body['data'] as { event_id: string }).event_id,
+      workspace_id: front.workspace.id,
+      actor: { kind: 'key' },
+      after: { host: 'a.hooks.example' },
+    },
+  ])
+  t.equal(seen.length, 1)
+  t.notMatch(JSON.stringify(seen), /hush/)
+})
 
 t.test('admin.test_webhook 429: tests under way at a host have the bound of deliveries', async (t) => {
   const front = await stand(t)
@@ -280,7 +277,7 @@ t.test('admin.list_webhook_events 400: invalid cursors and numbers', async (t) =
 })
 
 t.test(
-  'admin.list_webhook_events 200: a job without a receiver has an event, signed in both forms',
+  'admin.list_webhook_events 200: returns an event for a job without a receiver, signed in both forms',
   async (t) => {
     const front = await stand(t)
     const id = await ended(front, front.workspace.id, 2)
@@ -308,7 +305,7 @@ t.test('an event that is delivered too has the id and the bytes of its delivery'
   t.match(await listed(front, 'seconds=60'), { data: [{ id: present(row).id, job_id: id, body }] })
 })
 
-t.test('pages miss no event and end; an event that is listed again has the same id', async (t) => {
+t.test('pages contain every event and end, and an event that is listed again has the same id', async (t) => {
   const front = await stand(t)
   const ids = []
   for (const agoS of [50, 40, 30, 20]) ids.push(await ended(front, front.workspace.id, agoS))
@@ -326,7 +323,7 @@ t.test('pages miss no event and end; an event that is listed again has the same 
   )
 })
 
-t.test('events of one instant are distinguished', async (t) => {
+t.test('events with the same timestamp are all listed', async (t) => {
   const front = await stand(t)
   const ids = [await ended(front, front.workspace.id, 9), await ended(front, front.workspace.id, 9)]
   await front.store.sql`UPDATE video_jobs SET ended_at = (SELECT min(ended_at) FROM video_jobs)`
@@ -336,7 +333,7 @@ t.test('events of one instant are distinguished', async (t) => {
   t.same(seen.toSorted(), ids.toSorted())
 })
 
-t.test('an old cursor begins an hour ago, and without one only new events are listed', async (t) => {
+t.test('an old cursor starts one hour ago, and without a cursor only new events are listed', async (t) => {
   const front = await stand(t)
   await ended(front, front.workspace.id, WEBHOOK_EVENTS_BACK_S_MAX + 60)
   const near = await ended(front, front.workspace.id, 60)

@@ -44,7 +44,7 @@ async function stand(t: Test): Promise<Stand> {
 }
 
 t.test(
-  'admin.list_webhooks 200: deliveries of all workspaces, newest first, and of their addresses the host alone',
+  'admin.list_webhooks 200: returns deliveries of all workspaces, newest first, with only the host of each address',
   async (t) => {
     const { put, call, workspace, other } = await stand(t)
     const dead = await put(workspace.id, FAILED)
@@ -91,7 +91,7 @@ t.test(
   },
 )
 
-t.test('deliveries are found by workspace and state, alone and together, page by page', async (t) => {
+t.test('filters deliveries by workspace and state, separately and combined, in pages', async (t) => {
   const { put, list, workspace, other } = await stand(t)
   const [a, b, c] = [await put(workspace.id, FAILED), await put(other.id, FAILED), await put(workspace.id)]
   t.same(await list(), { ids: [c, b, a], count: 3 })
@@ -128,7 +128,7 @@ t.test(
 )
 
 t.test(
-  'admin.replay_webhook 200: a delivery is due again with all attempts, runners are woken, and it is audited',
+  'admin.replay_webhook 200: makes a delivery due with all attempts, wakes runners, and is audited',
   async (t) => {
     const { put, call, store, woken, workspace, organizationId } = await stand(t)
     const id = await put(workspace.id, FAILED)
@@ -155,7 +155,7 @@ t.test(
 )
 
 t.test(
-  'admin.replay_webhook 404, 409: unknown, foreign or of a deleted workspace; one that waits anyway',
+  'admin.replay_webhook 404, 409: an unknown or foreign delivery, one of a deleted workspace, and one that still waits',
   async (t) => {
     const { put, call, store, woken, workspace, other, foreignKey } = await stand(t)
     const [dead, waiting, gone] = [
@@ -178,7 +178,7 @@ t.test(
 )
 
 t.test(
-  'admin.replay_dead_webhooks 200: all dead letters of a workspace or of the organization, and no others',
+  'admin.replay_dead_webhooks 200: replays all dead letters of a workspace or of the organization, and no others',
   async (t) => {
     const { put, call, list, store, workspace, other, foreignKey } = await stand(t)
     const [a, b] = [await put(workspace.id, FAILED), await put(other.id, FAILED)]

@@ -43,7 +43,7 @@ async function embeddings(
 }
 
 t.test(
-  'embeddings take model and provider of a preset by each form of its name, and members of the request win',
+  'embeddings use the model and provider of a preset by each form of its name, and members of the request win',
   async (t) => {
     const { send, first, second } = await embeddings(t)
     const calls = (): readonly number[] => [first.calls.length, second.calls.length]
@@ -80,7 +80,7 @@ t.test('members of a preset that an operation cannot use are skipped', async (t)
 })
 
 t.test(
-  'embeddings.create 404: a preset that is unknown, archived or of another workspace; a version that it lacks',
+  'embeddings.create 404: an unknown, archived or foreign preset, or a version that it lacks',
   async (t) => {
     const { send } = await embeddings(t)
     for (const name of ['nothing', 'archived', 'archived@1']) {
@@ -126,20 +126,20 @@ t.test(
   },
 )
 
-t.test('a model with any other @ in its name is looked up as it is', async (t) => {
+t.test('a model name with any other @ is looked up unchanged', async (t) => {
   const { send } = await embeddings(t)
   for (const model of ['acme/one@3', '@acme/one', 'acme/one@preset'])
     t.same(await send({ model }), [404, 'model_unknown'])
 })
 
-t.test('the key’s list of models is asked about the model that the preset gives', async (t) => {
+t.test('the model of a preset is checked against the key’s list of models', async (t) => {
   const { send } = await embeddings(t, 'w', { keys: { allowedModels: ['acme/embed'] } })
   t.same(await send({ model: '@preset/fast' }), [200, 'acme/embed'])
   t.match(await send({ model: '@preset/fast@1' }), [403, 'model_not_allowed'])
 })
 
 t.test(
-  'an intern’s key uses the presets of its workspace, and a body that was read in a thread uses them as well',
+  'an intern’s key uses the presets of its workspace, also with a body that a worker thread parses',
   async (t) => {
     const { send, second } = await embeddings(t)
     t.same(await send({ model: '@preset/fast' }, { authorization: `Bearer ${INTERN_KEY}` }), [
@@ -155,7 +155,7 @@ t.test(
   },
 )
 
-t.test('video jobs take the model of a preset, and nothing else of it', async (t) => {
+t.test('video jobs use the model of a preset, and no other member of it', async (t) => {
   const front = await openVideosFront(t, { ports: { presetConfigs: memoryConfigs(PRESETS, 'w') } })
   const sent = async (body: object) => {
     const { status, body: answer } = await front.post({ prompt: 'a boat', ...body })
@@ -175,7 +175,7 @@ t.test('video jobs take the model of a preset, and nothing else of it', async (t
   t.same(await sent({}), [400, 'body_invalid'])
 })
 
-t.test('embeddings.create 503: the store cannot return the preset', async (t) => {
+t.test('embeddings.create 503: the preset cannot be read from the store', async (t) => {
   const { send } = await embeddings(t, 'w', {
     presetConfigs: { find: () => Promise.resolve(fail('store_unavailable', { retryAfterS: 1 })) },
   })
@@ -184,7 +184,7 @@ t.test('embeddings.create 503: the store cannot return the preset', async (t) =>
 })
 
 t.test(
-  'a repeated submission is known by its body as it was sent, whatever the preset has become',
+  'a repeated submission is recognized by the body as sent, even if the preset has changed',
   async (t) => {
     const idempotency = openIdempotency({
       store: await openTestStore(t),

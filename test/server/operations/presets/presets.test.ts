@@ -74,36 +74,33 @@ t.test('a page has the default number, and ends at its limits', async (t) => {
   t.equal((await get(`/presets?limit=${PRESETS_PAGE_MAX}&offset=${PRESETS_OFFSET_MAX}`)).status, 200)
 })
 
-t.test(
-  'presets.list 400: pages beyond the limits, and workspaces that are not the key’s to see',
-  async (t) => {
-    for (const query of [
-      `limit=${PRESETS_PAGE_MAX + 1}`,
-      'limit=0',
-      `offset=${PRESETS_OFFSET_MAX + 1}`,
-      'offset=-1',
-      'limit=x',
-    ]) {
-      t.equal((await get(`/presets?${query}`)).status, 400, query)
-    }
-    t.match(await get('/presets?workspace_id=nowhere'), { status: 400, type: 'workspace_unknown' })
-    t.match(await get(`/presets?workspace_id=${workspace.id}`, foreignKey), {
-      status: 400,
-      type: 'workspace_unknown',
-    })
-    const key = await front.key('inference')
-    for (const reference of ['other', 'nowhere', other.id]) {
-      t.match(
-        await get(`/presets?workspace_id=${reference}`, key),
-        { status: 400, type: 'workspace_forbidden' },
-        'alike, or it would learn which there are',
-      )
-    }
-    t.equal((await get('/presets?workspace_id=default', key)).status, 200, 'its own')
-  },
-)
+t.test('presets.list 400: pages beyond the limits, and workspaces that the key may not read', async (t) => {
+  for (const query of [
+    `limit=${PRESETS_PAGE_MAX + 1}`,
+    'limit=0',
+    `offset=${PRESETS_OFFSET_MAX + 1}`,
+    'offset=-1',
+    'limit=x',
+  ]) {
+    t.equal((await get(`/presets?${query}`)).status, 400, query)
+  }
+  t.match(await get('/presets?workspace_id=nowhere'), { status: 400, type: 'workspace_unknown' })
+  t.match(await get(`/presets?workspace_id=${workspace.id}`, foreignKey), {
+    status: 400,
+    type: 'workspace_unknown',
+  })
+  const key = await front.key('inference')
+  for (const reference of ['other', 'nowhere', other.id]) {
+    t.match(
+      await get(`/presets?workspace_id=${reference}`, key),
+      { status: 400, type: 'workspace_forbidden' },
+      'alike, or it would learn which there are',
+    )
+  }
+  t.equal((await get('/presets?workspace_id=default', key)).status, 200, 'its own')
+})
 
-t.test('presets.list_versions 200: ascending by number, page by page', async (t) => {
+t.test('presets.list_versions 200: sorted by number, in pages', async (t) => {
   const path = await saved('many', ['a', 'b', 'c', 'd'])
   const list = async (query: string) => {
     const { body } = await get(`${path}/versions${query}`)
@@ -151,7 +148,7 @@ t.test('a page of large versions ends by its bytes, and the next one begins afte
   t.same(await list('?limit=1&offset=1'), [[2], 3, true])
 })
 
-t.test('presets.get_version 200: one version, whichever is designated', async (t) => {
+t.test('presets.get_version 200: returns the requested version, whichever is designated', async (t) => {
   const path = await saved('one', ['a', 'b'])
   t.match(await get(`${path}/versions/1`), {
     status: 200,
@@ -186,7 +183,7 @@ t.test('presets.list_versions 404: an unknown preset', async (t) => {
   t.match(await get('/presets/nothing/versions'), { status: 404, type: 'preset_unknown' })
 })
 
-t.test('presets.get 400: a slug that none can have', async (t) => {
+t.test('presets.get 400: an invalid slug', async (t) => {
   for (const slug of ['a%20b', 'a%2Fb', '%00', 'a'.repeat(200)])
     t.match(await get(`/presets/${slug}`), { status: 400 }, slug)
 })
@@ -204,7 +201,7 @@ t.test('presets.get_version 400: another workspace than the key’s', async (t) 
 })
 
 t.test(
-  'presets.designate 200: a roll back, with one row in the log of changes; a repeat changes nothing',
+  'presets.designate 200: a rollback adds one audit event, and a repetition changes nothing',
   async (t) => {
     const path = await saved('rolled', ['a', 'b', 'c'])
     const count = async () => (await auditOf(store)).length
@@ -232,28 +229,25 @@ t.test(
   },
 )
 
-t.test('presets.designate 400: a version that is no whole number above 0', async (t) => {
+t.test('presets.designate 400: a version that is not a whole number above 0', async (t) => {
   const path = await saved('wrong', ['a'])
   for (const body of [{}, { version: 0 }, { version: '1' }, { version: 1.5 }, { version: null }, []]) {
     t.match(await post(`${path}/designate`, body), { status: 400, type: 'body_invalid' })
   }
 })
 
-t.test(
-  'presets.designate 404: a version that there is not, and a preset of another organization',
-  async (t) => {
-    const path = await saved('short', ['a'])
-    t.match(await post(`${path}/designate`, { version: 2 }), { status: 404, type: 'preset_version_unknown' })
-    t.match(await post(`${path}/designate`, { version: Number.MAX_SAFE_INTEGER }), {
-      status: 404,
-      type: 'preset_version_unknown',
-    })
-    t.match(await call('POST', `${path}/designate`, { body: { version: 1 }, key: foreignKey }), {
-      status: 404,
-      type: 'preset_unknown',
-    })
-  },
-)
+t.test('presets.designate 404: an unknown version, and a preset of another organization', async (t) => {
+  const path = await saved('short', ['a'])
+  t.match(await post(`${path}/designate`, { version: 2 }), { status: 404, type: 'preset_version_unknown' })
+  t.match(await post(`${path}/designate`, { version: Number.MAX_SAFE_INTEGER }), {
+    status: 404,
+    type: 'preset_version_unknown',
+  })
+  t.match(await call('POST', `${path}/designate`, { body: { version: 1 }, key: foreignKey }), {
+    status: 404,
+    type: 'preset_unknown',
+  })
+})
 
 t.test('presets.designate 409: an archived preset', async (t) => {
   const path = await saved('stored', ['a', 'b'])
@@ -282,7 +276,7 @@ t.test('presets.archive 404: an unknown preset', async (t) => {
   t.match(await post('/presets/nothing/archive'), { status: 404, type: 'preset_unknown' })
 })
 
-t.test('presets.archive 400: a slug that none can have', async (t) => {
+t.test('presets.archive 400: an invalid slug', async (t) => {
   t.equal((await post('/presets/a%20b/archive')).status, 400)
 })
 
@@ -317,7 +311,7 @@ t.test('inference and intern keys read the presets of their own workspace, and c
   }
 })
 
-t.test('reads of presets leave no row in the log of changes, and refusals neither', async (t) => {
+t.test('reads of presets and refused calls add nothing to the audit log', async (t) => {
   const path = await saved('quiet', ['a'])
   const before = (await auditOf(store)).length
   for (const read of ['', '/versions', '/versions/1', '/versions/7', '/diff']) await get(path + read)

@@ -73,7 +73,7 @@ const pathsOf = ({ body }: Answered) =>
   (body['error'] as { metadata: { issues?: { path: string }[] } }).metadata.issues?.map(({ path }) => path)
 
 t.test(
-  'presets.create_from_responses 200: a new slug is a preset with version 1, with every key that existing clients require',
+  'presets.create_from_responses 200: a new slug creates a preset with version 1 and every key that clients require',
   async (t) => {
     const data = dataOf(
       await save('first', {
@@ -120,7 +120,7 @@ t.test(
 )
 
 t.test(
-  'presets.create_from_chat 200: the next version of a slug, designated, with the messages of the system as its prompt',
+  'presets.create_from_chat 200: adds and designates the next version of a slug, with the system messages as its prompt',
   async (t) => {
     const first = dataOf(await save('grows-by-chat', { model: 'a/b' }))
     const chat = dataOf(
@@ -145,7 +145,7 @@ t.test(
 )
 
 t.test(
-  'presets.create_from_messages 200: the next version of a slug, designated, with `system` as its prompt',
+  'presets.create_from_messages 200: adds and designates the next version of a slug, with `system` as its prompt',
   async (t) => {
     const first = dataOf(await save('grows-by-messages', { model: 'a/b' }))
     const body = {
@@ -163,7 +163,7 @@ t.test(
   },
 )
 
-t.test('a preset reads back as it was sent: its order, its NUL characters, its empty prompt', async (t) => {
+t.test('a preset is returned as it was sent, with its order, NUL characters and empty prompt', async (t) => {
   const config =
     '{"tools":[{"type":"custom","z":"a\\u0000b","a":1}],"model":"a/b","metadata":{"z":"1","a":"2"}}'
   const made = await fetch(`${front.url}/presets/as-sent/responses`, {
@@ -189,7 +189,7 @@ t.test('a request of four megabytes of history is saved', async (t) => {
 })
 
 t.test(
-  'the workspace is the default one, or that of the query by UUID or slug, and each has its own slugs',
+  'saves to the default workspace or to the one that `workspace_id` names by UUID or slug; each workspace has its own slugs',
   async (t) => {
     t.equal(dataOf(await save('whose', {}))['workspace_id'], workspace.id)
     const bySlug = dataOf(await save('whose', {}, { query: '?workspace_id=other' }))
@@ -199,7 +199,7 @@ t.test(
   },
 )
 
-t.test('two organizations have the same slug side by side', async (t) => {
+t.test('two organizations can use the same slug', async (t) => {
   const own = dataOf(await save('both', { model: 'a/own' }))
   const foreign = dataOf(await save('both', { model: 'a/foreign' }, { key: foreignKey }))
   t.not(foreign['id'], own['id'])
@@ -286,7 +286,7 @@ for (const { form, needs, titles } of FORMS) {
 }
 
 t.test(
-  'the log of changes has one row for each version, with the operation and never a prompt or a config',
+  'the audit log has one event for each version, with the operation and without prompt or config',
   async (t) => {
     for (const { form, needs } of FORMS) {
       const body = {
@@ -317,7 +317,7 @@ t.test(
 )
 
 t.test(
-  '200 requests at once on a new slug, of all three forms, are one preset with versions 1 to n',
+  '200 concurrent requests on a new slug, in all three forms, make one preset with versions 1 to n',
   async (t) => {
     const sent = Array.from({ length: 67 }, () => FORMS)
       .flat()

@@ -18,7 +18,7 @@ async function download({ url, key }: InternsFront, query: string): Promise<Resp
   return fetch(`${url}/admin/requests?${query}`, { headers })
 }
 
-t.test('requests.list 400: an export is a table or lines, without pages', async (t) => {
+t.test('requests.list 400: an export must be CSV or JSON lines, without pages', async (t) => {
   const { call } = await openInternsFront(t)
   for (const [query, path] of [
     ['all=true', '/format'],
@@ -52,14 +52,14 @@ t.test('requests.list 200: an export has the rows of all pages, as a download', 
   t.equal((await ndjson.text()).trimEnd().split('\n').length, rows - 1)
 })
 
-t.test('requests.list 200: an export that finds nothing has the names of its columns', async (t) => {
+t.test('requests.list 200: an export without rows contains the column names', async (t) => {
   const front = await openInternsFront(t)
   t.match(await (await download(front, 'all=true&format=csv')).text(), /^id,request_id[^\n]*\r\n$/)
   t.equal(await (await download(front, 'all=true&format=ndjson')).text(), '')
 })
 
 t.test(
-  `requests.list 200: an export ends at REQUESTS_EXPORT_MAX (${REQUESTS_EXPORT_MAX}) rows`,
+  `requests.list 200: an export contains REQUESTS_EXPORT_MAX (${REQUESTS_EXPORT_MAX}) rows at most`,
   async (t) => {
     const row = await rowOf(t)
     let pages = 0
@@ -80,7 +80,7 @@ t.test(
   },
 )
 
-t.test('requests.list 503: an export is refused when its first page gets no turn', async (t) => {
+t.test('requests.list 503: an export is refused when its first page is refused as busy', async (t) => {
   const requestLog = { find: async () => fail('busy', { retryAfterS: 1 }) }
   const front = await openInternsFront(t, { requestLog })
   t.equal((await download(front, 'all=true&format=csv')).status, 503)
@@ -98,7 +98,7 @@ t.test('a failure after the first page cuts an export, so that its client notice
   await t.rejects(answer.text())
 })
 
-t.test('an export reads no page after REQUESTS_EXPORT_MS_MAX, and is cut off', async (t) => {
+t.test('an export is cut off after REQUESTS_EXPORT_MS_MAX, and reads no further page', async (t) => {
   const row = await rowOf(t)
   let [nowMs, pages] = [5_000, 0]
   const requestLog: RequestLog = {
@@ -121,7 +121,7 @@ t.test('an export reads no page after REQUESTS_EXPORT_MS_MAX, and is cut off', a
   t.equal(pages, 2)
 })
 
-t.test('a client that leaves ends the export', async (t) => {
+t.test('a disconnect of the client ends the export', async (t) => {
   const row = await rowOf(t)
   const [begun, ended] = [gate(), gate()]
   const requestLog: RequestLog = {

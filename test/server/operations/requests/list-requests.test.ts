@@ -73,7 +73,7 @@ t.test('another organization sees none of the calls with any filter', async (t) 
   })
 })
 
-t.test('requests.list 200: a failed call has its reason, as a row and in a segment', async (t) => {
+t.test('requests.list 200: returns the reason of a failed call, from a row and from a segment', async (t) => {
   const { add, call, store, organizationId } = await stand(t)
   const issues = [
     { path: '/messages/0/content', expected: 'string' },
@@ -101,7 +101,7 @@ t.test('requests.list 200: a failed call has its reason, as a row and in a segme
   )
 })
 
-t.test('requests.list 403: calls without a valid key are for the operator alone', async (t) => {
+t.test('requests.list 403: only the operator can list calls without a valid key', async (t) => {
   const { add, call, foreignKey } = await stand(t)
   await add({ organizationId: null, status: 401, failure: 'key_unknown' })
   t.match(await call('GET', '/admin/requests?unauthenticated=true', { key: foreignKey }), {
@@ -138,19 +138,19 @@ t.test('requests.list 400: invalid filters, pages and cursors', async (t) => {
     t.match(await call('GET', `/admin/requests?${query}`), { status: 400, type: 'query_invalid' }, query)
 })
 
-t.test('requests.list 404: a workspace that the organization does not have', async (t) => {
+t.test('requests.list 404: a workspace that is not in the organization', async (t) => {
   const { call } = await stand(t)
   t.match(await call('GET', '/admin/requests?workspace_id=nope'), { status: 404, type: 'workspace_unknown' })
 })
 
-t.test('requests.list 503: searches of the organization that wait already are too many', async (t) => {
+t.test('requests.list 503: too many searches of the organization are waiting', async (t) => {
   const requestLog = { find: async () => fail('busy', { retryAfterS: 1 }) }
   const { call } = await openInternsFront(t, { requestLog })
   const { status, type, headers } = await call('GET', '/admin/requests')
   t.same([status, type, headers.get('retry-after')], [503, 'busy', '1'])
 })
 
-t.test('a client that leaves ends its search', async (t) => {
+t.test('a disconnect of the client ends its search', async (t) => {
   const [begun, ended] = [gate(), gate()]
   const requestLog: RequestLog = {
     find(_, signal) {
@@ -223,7 +223,7 @@ t.test('requests.list 200: each call with its parts, its cost and the page about
   })
 })
 
-t.test('an answer explains each failure once, and suggests models for misspelt names', async (t) => {
+t.test('an answer explains each kind of failure once, and suggests models for misspelt names', async (t) => {
   const { add, call } = await stand(t)
   const misspelt = { status: 404, failure: 'model_unknown' as const }
   const asked = (nth: number) => ({ ...misspelt, notes: { model: `sluice/lexical-${nth + 2}` } })
@@ -245,7 +245,7 @@ t.test('an answer explains each failure once, and suggests models for misspelt n
   t.match((await call('GET', '/admin/requests?failed=false')).body, { errors: {}, nearest_models: {} })
 })
 
-t.test('calls are found by each filter, alone and together', async (t) => {
+t.test('finds calls by each filter, separately and combined', async (t) => {
   const front = await stand(t)
   const { add, other, workspace } = front
   const found = finder(front)
@@ -316,7 +316,7 @@ t.test('a page has a default size', async (t) => {
   t.equal((body as unknown as Page).data.length, REQUESTS_PAGE_DEFAULT)
 })
 
-t.test('a table and lines have the same rows, and no cell that a spreadsheet would run', async (t) => {
+t.test('CSV and JSON lines have the same rows, and no cell that a spreadsheet would execute', async (t) => {
   const { add, url, key } = await stand(t)
   await add({ requestId: '-1-2', notes: { model: '=HYPERLINK("x,y")' } }, { requestId: 'b' })
   const headers = { authorization: `Bearer ${await key('management')}` }

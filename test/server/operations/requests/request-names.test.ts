@@ -36,7 +36,7 @@ async function stand(t: Test): Promise<Stand> {
   }
 }
 
-t.test('requests.list 200: the name of a key finds its calls, packed ones too', async (t) => {
+t.test('requests.list 200: finds calls by the name of their key, also in segments', async (t) => {
   const { store, organizationId, found, named, call } = await stand(t)
   const [shop, shop2, other] = [await named('Shop search'), await named('shop admin'), await named('my shop')]
   const calls = [shop, shop2, other].map((keyHash, n) => ({ organizationId, keyHash, requestId: ownId(n) }))
@@ -80,7 +80,7 @@ t.test('requests.list 200: the name of a key of another organization finds nothi
   t.same(await found('model_prefix=a', foreignKey), [])
 })
 
-t.test('requests.list 200: a row has no name of a key that another organization has', async (t) => {
+t.test('requests.list 200: a row does not show the name of a key of another organization', async (t) => {
   const { store, organizationId, found, named, foreignKey } = await stand(t)
   const keyHash = await named('secret name', foreignKey)
   await insertRequests(store, batchOfCalls({ organizationId, keyHash, requestId: 'own' }))
@@ -88,7 +88,7 @@ t.test('requests.list 200: a row has no name of a key that another organization 
 })
 
 t.test(
-  'requests.list 200: the first characters of a model find it, with its author or without',
+  'requests.list 200: finds calls by the first characters of a model, with or without its author',
   async (t) => {
     const { store, organizationId, found } = await stand(t)
     const call = (requestId: string, model: string) => ({ organizationId, requestId, notes: { model } })

@@ -72,7 +72,7 @@ t.test('Entra: a user is made, changed by paths and without, disabled by a text,
 })
 
 t.test(
-  'Entra: a group is looked for without its members, gains and loses one at a time, and is renamed',
+  'Entra: finds a group without its members, adds and removes one member at a time, and renames it',
   async (t) => {
     const { store, call, patch, user, members, manage, organizationId, workspace } = await openScimFront(t)
     const [ann, bob] = [await user('ann'), await user('bob')]

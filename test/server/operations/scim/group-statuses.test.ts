@@ -4,7 +4,7 @@ import { openScimFront } from '../../../support/scim/scim-front.ts'
 
 const NONE = '019a5b0c-4e21-7b1c-92d3-e4f5a6b7c8d9'
 
-t.test('scim.list_scim_groups 200, 400: groups with members, or without', async (t) => {
+t.test('scim.list_scim_groups 200, 400: returns groups with or without members', async (t) => {
   const { call, user, group } = await openScimFront(t)
   const ann = await user('ann', { displayName: 'A "quoted" \u2028 name' })
   const [one, two] = [await group('one', [ann]), await group('two')]
@@ -23,7 +23,7 @@ t.test('scim.list_scim_groups 200, 400: groups with members, or without', async 
   })
 })
 
-t.test('scim.search_groups 200, 400: the list by a body', async (t) => {
+t.test('scim.search_groups 200, 400: returns the list for a query in the body', async (t) => {
   const { call, user, group } = await openScimFront(t)
   const ann = await user('ann')
   const id = await group('one', [ann])
@@ -103,7 +103,7 @@ t.test('scim.replace_group 200, 400, 404, 409, 412: a whole group, its members a
   t.same([await members(id), await events()], [['bob'], before + 1])
 })
 
-t.test('scim.patch_group 204, 400, 404, 409, 412: all of the operations or none', async (t) => {
+t.test('scim.patch_group 204, 400, 404, 409, 412: applies all of the operations or none', async (t) => {
   const { call, patch, user, group, members, events } = await openScimFront(t)
   const [ann, bob] = [await user('ann'), await user('bob')]
   const id = await group('one', [ann])
@@ -156,7 +156,7 @@ t.test('scim.patch_group 204, 400, 404, 409, 412: all of the operations or none'
   t.same(await members(id), [])
 })
 
-t.test('the last of several operations that name all members counts', async (t) => {
+t.test('the last of several operations that replace all members takes effect', async (t) => {
   const { patch, user, group, members } = await openScimFront(t)
   const [ann, bob] = [await user('ann'), await user('bob')]
   const id = await group('one', [ann])
@@ -169,7 +169,7 @@ t.test('the last of several operations that name all members counts', async (t) 
   t.same(await members(id), ['bob'])
 })
 
-t.test('scim.delete_group 204, 404, 412: a group goes once, and its name is free', async (t) => {
+t.test('scim.delete_group 204, 404, 412: deletes a group once, and frees its name', async (t) => {
   const { call, group, events, foreignToken } = await openScimFront(t)
   const path = `/Groups/${await group('one')}`
   const before = await events()

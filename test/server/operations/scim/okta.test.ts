@@ -7,7 +7,7 @@ import { openScimFront } from '../../../support/scim/scim-front.ts'
 const USER = 'urn:ietf:params:scim:schemas:core:2.0:User'
 const GROUP = 'urn:ietf:params:scim:schemas:core:2.0:Group'
 
-t.test('Okta: a user is looked for, made, read, changed, switched off and on', async (t) => {
+t.test('Okta: finds, creates, reads, changes, deactivates and reactivates a user', async (t) => {
   const { call, patch } = await openScimFront(t)
   const looked = await call(
     'GET',
@@ -60,7 +60,7 @@ t.test('Okta: a user is looked for, made, read, changed, switched off and on', a
 })
 
 t.test(
-  'Okta: a group is pushed, gains one member and loses one, is renamed, replaced and deleted',
+  'Okta: pushes a group, adds and removes a member, and renames, replaces and deletes the group',
   async (t) => {
     const { call, patch, user, members } = await openScimFront(t)
     const [ann, bob, cat] = [await user('ann'), await user('bob'), await user('cat')]

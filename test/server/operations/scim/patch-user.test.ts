@@ -208,7 +208,7 @@ const REFUSED: readonly (readonly [string, object])[] = [
   ['scim_value_invalid', { op: 'add', path: 'title', value: 'x\0' }],
 ]
 
-t.test('a PATCH that cannot be is refused', async (t) => {
+t.test('refuses an invalid PATCH', async (t) => {
   for (const [name, operation] of REFUSED)
     t.match(
       await patched(operation),
@@ -225,7 +225,7 @@ t.test('a PATCH that cannot be is refused', async (t) => {
   t.match(await patched(...many.slice(1)), { ok: true })
 })
 
-t.test('a refusal names the operation that it is about', async (t) => {
+t.test('a refusal names the invalid operation', async (t) => {
   const fine = { op: 'replace', path: 'title', value: 'x' }
   const wrong: readonly object[] = [
     { op: 'x' },
@@ -241,7 +241,7 @@ t.test('a refusal names the operation that it is about', async (t) => {
     )
 })
 
-t.test('no path and no name reaches the prototype of objects', async (t) => {
+t.test('no path and no name gives access to the prototype of objects', async (t) => {
   const hostile = [
     { op: 'add', path: 'constructor.prototype', value: { polluted: 1 } },
     { op: 'add', path: '__proto__.polluted', value: 1 },
@@ -295,7 +295,7 @@ t.test('lists that are compared value by value stay short, however they come to 
 })
 
 t.test(
-  'a PATCH that compares too many values is refused where it comes to it, whatever compares them',
+  'a PATCH with too many comparisons is refused at the operation that exceeds the maximum',
   async (t) => {
     const values = 100
     const emails = Array.from({ length: values }, (_, nth) => ({ type: 'other', value: `m${nth}@b.c` }))
@@ -324,7 +324,7 @@ t.test(
   },
 )
 
-t.test('the loop goes on while many operations are read', async (t) => {
+t.test('the event loop keeps running while many operations are read', async (t) => {
   let turns = 0
   const count = (): void => void (turns++, (next = setImmediate(count)))
   let next = setImmediate(count)

@@ -68,7 +68,7 @@ t.test('scim.list_users 200, 400: pages, orders and parts of users, and invalid 
   t.equal((await call('GET', '/Users?count=many')).status, 400)
 })
 
-t.test('scim.search_users 200, 400: the list by a body', async (t) => {
+t.test('scim.search_users 200, 400: returns the list for a query in the body', async (t) => {
   const { call, user } = await openScimFront(t)
   const id = await user('ann', { title: 't' })
   await user('bob')
@@ -107,7 +107,7 @@ t.test('scim.get_user 200, 404: a user with its version, or an empty 304 for a k
 })
 
 t.test(
-  'joining or renaming a group gives a user a new tag; a change may still be conditional on the old one',
+  'joining or renaming a group gives a user a new ETag, and a change may still be conditional on the old one',
   async (t) => {
     const { call, user } = await openScimFront(t)
     const id = await user('ann')
@@ -209,7 +209,7 @@ t.test('scim.replace_user 200, 400, 404, 409, 412: a whole user, of the version 
   t.equal(await events(), before + 1)
 })
 
-t.test('scim.patch_user 200, 400, 404, 409, 412: all of the operations or none', async (t) => {
+t.test('scim.patch_user 200, 400, 404, 409, 412: applies all of the operations or none', async (t) => {
   const { call, patch, user, events } = await openScimFront(t)
   const path = `/Users/${await user('ann', { title: 't' })}`
   await user('bob')
@@ -241,7 +241,7 @@ t.test('scim.patch_user 200, 400, 404, 409, 412: all of the operations or none',
   t.equal(await events(), before + 1)
 })
 
-t.test('scim.delete_user 204, 404, 412: a user goes once', async (t) => {
+t.test('scim.delete_user 204, 404, 412: deletes a user once', async (t) => {
   const { call, user, events, foreignToken } = await openScimFront(t)
   const path = `/Users/${await user('ann')}`
   const before = await events()
@@ -253,7 +253,7 @@ t.test('scim.delete_user 204, 404, 412: a user goes once', async (t) => {
   t.equal(await events(), before + 1)
 })
 
-t.test('the log names the token that made a user by its hash, by which it is found', async (t) => {
+t.test('the audit log identifies the token that created a user by its hash', async (t) => {
   const { store, manage, user, organizationId } = await openScimFront(t)
   const id = await user('ann')
   const [token] = await store.sql<

@@ -4,7 +4,7 @@ import { must } from '../../../support/must.ts'
 import { BY, HOST, openVaultFront } from '../../../support/vault/vault-front.ts'
 
 t.test(
-  "of one name the intern's secret wins over the attached vault's over the workspace's, each with its source",
+  "for one name the intern's secret overrides the attached vault's, and that the workspace's, each with its source",
   async (t) => {
     const { call, intern, store, vaults, workspace, addIntern, addVault, attach } = await openVaultFront(t)
     const put = async (scope: typeof workspace, name: string) =>
@@ -28,7 +28,7 @@ t.test(
   },
 )
 
-t.test('vault.list_effective_secrets 404: the attached vault is gone', async (t) => {
+t.test('vault.list_effective_secrets 404: the attached vault does not exist', async (t) => {
   const { call, intern, attach } = await openVaultFront(t)
   const path = `/interns/${intern.internId}/effective-secrets`
   t.equal((await call('GET', path)).status, 200)
@@ -40,7 +40,7 @@ t.test('vault.list_effective_secrets 404: the attached vault is gone', async (t)
   t.equal((await call('GET', `/interns/${intern.internId}/secrets`)).status, 200, 'its own are still told')
 })
 
-t.test('a vault of another workspace is no attached one', async (t) => {
+t.test('a vault of another workspace does not count as attached', async (t) => {
   const { call, intern, store, otherWorkspace, addVault, attach } = await openVaultFront(t)
   const vaultId = await addVault('elsewhere')
   await store.sql`UPDATE vaults SET workspace_id = ${otherWorkspace.workspaceId} WHERE id = ${vaultId}`

@@ -55,7 +55,7 @@ async function open(t: Test): Promise<Stand> {
 }
 
 t.test(
-  'byok.create 201: the key is a secret of the vault, bound to the host, and in no answer',
+  'byok.create 201: stores the key as a secret of the vault, bound to the host, and no response contains it',
   async (t) => {
     const { create, call, id, workspace, store, key } = await open(t)
     const made = await create({
@@ -128,7 +128,7 @@ t.test('byok.create 400: no second key, no such provider, no such rule, no such 
   t.same(await wrong({}), [400, 'provider_key_exists'], 'a secret of the name is never overwritten')
 })
 
-t.test('one of several creates at once makes the key', async (t) => {
+t.test('only one of several concurrent creates makes the key', async (t) => {
   const { create } = await open(t)
   const answers = await Promise.all(
     Array.from({ length: 8 }, (_, nth) =>
@@ -159,33 +159,30 @@ t.test('byok.create 503: no change while vault writes are disabled; nor outside 
   t.same(await label(), before, 'it is read all the same, and is as it was')
 })
 
-t.test(
-  'byok.list 200: the secrets that are keys, by provider, in pages; others are in no list',
-  async (t) => {
-    const { create, call, put, other, foreignKey } = await open(t)
-    await create({ provider: 'openai', key: KEY })
-    await create({ provider: 'anthropic', key: KEY, is_required: false })
-    await create({ provider: 'openai', key: KEY, workspace_id: other.id })
-    t.equal(await put('my_own_api_key', ['own.example', 'twin.example']), 200)
-    t.equal(await put('other_claude_api_key', ['claude.example']), 200)
-    t.equal(await put('github_token', ['api.github.com']), 200)
-    const list = async (query = '', more: object = {}) => {
-      const { status, body } = await call('GET', `/byok${query}`, more)
-      const keys = body['data'] as readonly { provider: string }[] | undefined
-      return [status, keys?.map(({ provider }) => provider), body['total_count'], body['has_more']]
-    }
-    t.same(await list(), [200, ['anthropic', 'my-own', 'my.own', 'openai'], 4, false])
-    t.same(await list('?limit=1&offset=1'), [200, ['my-own'], 4, true])
-    t.same(await list('?offset=4'), [200, [], 4, false])
-    t.same(await list('?provider=openai'), [200, ['openai'], 1, false])
-    t.same(await list('?provider=azure'), [200, [], 0, false])
-    t.same(await list(`?workspace_id=${other.slug}`), [200, ['openai'], 1, false])
-    t.same(await list('', { key: foreignKey }), [200, [], 0, false])
-    t.match((await call('GET', '/byok?provider=anthropic')).body, {
-      data: [{ is_required: false, is_byok_only: false }],
-    })
-  },
-)
+t.test('byok.list 200: lists only secrets that are provider keys, by provider, in pages', async (t) => {
+  const { create, call, put, other, foreignKey } = await open(t)
+  await create({ provider: 'openai', key: KEY })
+  await create({ provider: 'anthropic', key: KEY, is_required: false })
+  await create({ provider: 'openai', key: KEY, workspace_id: other.id })
+  t.equal(await put('my_own_api_key', ['own.example', 'twin.example']), 200)
+  t.equal(await put('other_claude_api_key', ['claude.example']), 200)
+  t.equal(await put('github_token', ['api.github.com']), 200)
+  const list = async (query = '', more: object = {}) => {
+    const { status, body } = await call('GET', `/byok${query}`, more)
+    const keys = body['data'] as readonly { provider: string }[] | undefined
+    return [status, keys?.map(({ provider }) => provider), body['total_count'], body['has_more']]
+  }
+  t.same(await list(), [200, ['anthropic', 'my-own', 'my.own', 'openai'], 4, false])
+  t.same(await list('?limit=1&offset=1'), [200, ['my-own'], 4, true])
+  t.same(await list('?offset=4'), [200, [], 4, false])
+  t.same(await list('?provider=openai'), [200, ['openai'], 1, false])
+  t.same(await list('?provider=azure'), [200, [], 0, false])
+  t.same(await list(`?workspace_id=${other.slug}`), [200, ['openai'], 1, false])
+  t.same(await list('', { key: foreignKey }), [200, [], 0, false])
+  t.match((await call('GET', '/byok?provider=anthropic')).body, {
+    data: [{ is_required: false, is_byok_only: false }],
+  })
+})
 
 t.test('byok.list 400: an invalid page, and an unknown or foreign workspace', async (t) => {
   const { call, workspace, foreignKey } = await open(t)
@@ -199,7 +196,7 @@ t.test('byok.list 400: an invalid page, and an unknown or foreign workspace', as
 })
 
 t.test(
-  'admin.list_secrets 200: names and hosts of one workspace in pages, also outside of the programme; no value',
+  'admin.list_secrets 200: lists names and hosts of one workspace in pages, also outside the programme, without values',
   async (t) => {
     const { call, create, put, other, workspace } = await open(t)
     t.equal(await put('github_token', ['uploads.github.com', 'api.github.com']), 200)
@@ -240,7 +237,7 @@ t.test(
   },
 )
 
-t.test('byok.get 200, 404: by its one id, of its organization alone', async (t) => {
+t.test('byok.get 200, 404: finds a key only by its exact id and in its own organization', async (t) => {
   const { create, call, id, workspace, other, foreignKey, key } = await open(t)
   await create({ provider: 'openai', key: KEY })
   const get = (one: string, more: object = {}) => call('GET', `/byok/${encodeURIComponent(one)}`, more)
@@ -262,7 +259,7 @@ t.test('byok.get 200, 404: by its one id, of its organization alone', async (t) 
 })
 
 t.test(
-  'byok.update 200: the key is replaced in place, and goes to the host of its provider alone',
+  'byok.update 200: replaces the key in place, and the new key is bound to the host of its provider only',
   async (t) => {
     const { call, put, id, key, store } = await open(t)
     t.equal(await put('my_own_api_key', ['own.example', 'evil.example']), 200)
@@ -324,7 +321,7 @@ t.test('byok.update 400, 404, 503: no other rule, no other key, no write where n
   t.match(await patch(id('openai'), { key: KEY }), { status: 503, type: 'vault_writes_disabled' })
 })
 
-t.test('byok.delete 200, 404, 503: once; the secret leaves the vault', async (t) => {
+t.test('byok.delete 200, 404, 503: deletes a key once and removes the secret from the vault', async (t) => {
   const { create, call, id, key, store, workspace, foreignKey } = await open(t)
   await create({ provider: 'openai', key: KEY })
   const path = `/byok/${id('openai')}`

@@ -15,7 +15,7 @@ const namesOf = async ({ call: ask }: VaultFront, path: string, key?: string) =>
   (await ask('GET', path, key === undefined ? {} : { key })).json.data.map(({ name }) => name)
 
 t.test(
-  'a secret is returned as name, hosts, fingerprint and first store, and its value is nowhere',
+  'a secret is returned with name, hosts, fingerprint and the time of its first store, and its value appears nowhere',
   async (t) => {
     const { json, text } = await put('/secrets/told', 'never to be seen')
     t.same(Object.keys(json.data), ['name', 'hosts', 'fingerprint', 'created_at'])
@@ -26,7 +26,7 @@ t.test(
 )
 
 t.test(
-  'a replacement keeps the time of the first store and takes the new hosts and fingerprint',
+  'a replacement keeps the time of the first store, and has the new hosts and fingerprint',
   async (t) => {
     const first = (await put('/secrets/again', 'one')).json.data
     const second = (await put('/secrets/again', 'two', ['b.example'])).json.data
@@ -36,7 +36,7 @@ t.test(
   },
 )
 
-t.test('a secret that is stored after it was deleted is a new one', async (t) => {
+t.test('a secret that is stored again after its deletion counts as new', async (t) => {
   const first = (await put('/secrets/reborn')).json.data
   t.equal((await call('DELETE', '/secrets/reborn')).status, 204)
   const second = (await put('/secrets/reborn')).json.data
@@ -46,7 +46,7 @@ t.test('a secret that is stored after it was deleted is a new one', async (t) =>
 })
 
 t.test(
-  'one value in one vault has one fingerprint, also when it is written again, and another vault has another',
+  'the same value has the same fingerprint within a vault, also when stored again, and another one in another vault',
   async (t) => {
     const one = (await put('/secrets/print_a', 'same')).json.data.fingerprint
     const twin = (await put('/secrets/print_b', 'same')).json.data.fingerprint
@@ -76,7 +76,7 @@ t.test('an invalid host is refused by its place and never by its text, and nothi
   t.notOk((await namesOf(front, '/secrets')).includes('refused'))
 })
 
-t.test('an unknown member of the body is refused by its name, and no value is returned', async (t) => {
+t.test('the error for an unknown member of the body names the member and contains no value', async (t) => {
   const { status, json, text } = await call('PUT', '/secrets/more', {
     body: { ...body('hidden value'), hots: ['hidden.example'] },
   })
@@ -92,7 +92,7 @@ t.test('a member __proto__ is unknown too', async (t) => {
   t.match(refused, { status: 400, json: { error: { metadata: { issues: [{ path: '/__proto__' }] } } } })
 })
 
-t.test('a copy that lacks sources names them by their place in the request', async (t) => {
+t.test('the error for a copy with missing sources has their positions in the request', async (t) => {
   await put('/secrets/here')
   const { status, json } = await call('POST', `${OWN}/secrets/copy`, {
     body: { names: ['none_a', 'here', 'none_b'] },
@@ -110,7 +110,7 @@ t.test('a copy that lacks sources names them by their place in the request', asy
 })
 
 t.test(
-  'an intern may have a secret with the name of the action `copy`, and it can be replaced and deleted',
+  'an intern may have a secret named `copy` like the action, and can replace and delete it',
   async (t) => {
     await put('/secrets/copy')
     t.equal((await put(`${OWN}/secrets/copy`)).status, 200)
@@ -125,7 +125,7 @@ t.test(
   },
 )
 
-t.test('errors of a body have no value, small or large, and nothing of it is logged', async (t) => {
+t.test('errors for a body of any size contain no value, and nothing of the body is logged', async (t) => {
   const before = front.front.lines.length
   const bodies = [
     { hosts: [HOST], value: ['hidden value'] },
@@ -150,7 +150,7 @@ t.test('the longest value is stored, in its shortest and in its longest spelling
   t.equal((await put('/secrets/long', 'x'.repeat(65_537))).status, 400)
 })
 
-t.test('a list is sorted by name, page by page, with whether there is more', async (t) => {
+t.test('a list is sorted by name, in pages, and reports whether more follow', async (t) => {
   for (const name of ['p_c', 'p_a', 'p_b', 'p0', 'pz'])
     await call('PUT', `/secrets/${name}`, { key: OTHER_KEY, body: body() })
   const page = async (query: string) => {
@@ -216,7 +216,7 @@ t.test("an intern key reads, writes, copies and deletes its own intern's secrets
   t.equal((await call('DELETE', `${OWN}/secrets/of_intern`, { key })).status, 204)
 })
 
-t.test('an unknown intern, a foreign one and a text that is no id get the same 404', async (t) => {
+t.test('an unknown intern, a foreign intern and an invalid id get the same 404', async (t) => {
   const unknown = ['0190a1b2-c3d4-7e5f-8a6b-7c8d9e0f1a2b', 'x', '%00', 'a%2Fb', "'", '%ff']
   for (const id of unknown) {
     const { status, json } = await call('GET', `/interns/${id}/secrets`)
@@ -233,30 +233,27 @@ t.test('copies are made all or none: a missing name copies nothing', async (t) =
   t.same(await namesOf(front, `${FOREIGN}/secrets`), [])
 })
 
-t.test('a name that is copied twice is refused by its place', async (t) => {
+t.test('the error for a repeated name in a copy has its position', async (t) => {
   const { status, json } = await call('POST', `${FOREIGN}/secrets/copy`, { body: { names: ['a', 'b', 'a'] } })
   t.equal(status, 400)
   t.match(json.error.metadata.issues, [{ path: '/names/2' }])
 })
 
-t.test(
-  'a copy keeps its hosts and stays when its source is deleted, and the source when the copy is',
-  async (t) => {
-    for (const name of ['c_one', 'c_two']) await put(`/secrets/${name}`, name, ['b.example', 'a.example'])
-    const { json } = await call('POST', `${FOREIGN}/secrets/copy`, { body: { names: ['c_two', 'c_one'] } })
-    t.same(
-      json.data.map(({ name, hosts }) => [name, hosts]),
-      [
-        ['c_two', ['a.example', 'b.example']],
-        ['c_one', ['a.example', 'b.example']],
-      ],
-    )
-    await call('DELETE', '/secrets/c_one')
-    await call('DELETE', `${FOREIGN}/secrets/c_two`)
-    t.same(await namesOf(front, `${FOREIGN}/secrets`), ['c_one'])
-    t.ok((await namesOf(front, '/secrets')).includes('c_two'))
-  },
-)
+t.test('a copy keeps its hosts, and copy and source stay when the other one is deleted', async (t) => {
+  for (const name of ['c_one', 'c_two']) await put(`/secrets/${name}`, name, ['b.example', 'a.example'])
+  const { json } = await call('POST', `${FOREIGN}/secrets/copy`, { body: { names: ['c_two', 'c_one'] } })
+  t.same(
+    json.data.map(({ name, hosts }) => [name, hosts]),
+    [
+      ['c_two', ['a.example', 'b.example']],
+      ['c_one', ['a.example', 'b.example']],
+    ],
+  )
+  await call('DELETE', '/secrets/c_one')
+  await call('DELETE', `${FOREIGN}/secrets/c_two`)
+  t.same(await namesOf(front, `${FOREIGN}/secrets`), ['c_one'])
+  t.ok((await namesOf(front, '/secrets')).includes('c_two'))
+})
 
 t.test('legacy rows have null hosts and a null fingerprint until they are stored again', async (t) => {
   await put('/secrets/legacy')
@@ -267,7 +264,7 @@ t.test('legacy rows have null hosts and a null fingerprint until they are stored
   t.match(await answer(), { hosts: [HOST], fingerprint: /^sha256:/ })
 })
 
-t.test('writes are refused while they are disabled, and reads go on', async (t) => {
+t.test('writes are refused while they are disabled, and reads still work', async (t) => {
   const closed = await openVaultFront(t, { facts: { mayWriteVault: false } })
   t.equal((await closed.call('PUT', '/secrets/a', { body: 'not even JSON' })).status, 503, 'before the body')
   t.equal((await closed.call('PUT', '/secrets/BAD', { body: body() })).status, 503, 'before the name')

@@ -31,7 +31,7 @@ t.test('video.create 202: a job that is pending, and where to poll it', async (t
 })
 
 t.test(
-  'video.create 202: the job is wished for at the first endpoint that is set up, at its price',
+  'video.create 202: the job is created for the first endpoint that is set up, at its price',
   async (t) => {
     const front = await openVideosFront(t)
     await front.post(
@@ -74,7 +74,7 @@ t.test('video.create 202: a model without a price is free, and marked as unprice
 })
 
 t.test(
-  'video.create 202: under a limit an unpriced endpoint is passed over while another one is left',
+  'video.create 202: under a limit an unpriced endpoint is skipped if another one is available',
   async (t) => {
     const endpoints = [
       { provider: 'talk', upstream_model: 'a' },
@@ -102,7 +102,7 @@ t.test(
 )
 
 t.test(
-  'video.create 202: unknown fields are ignored, session_id wins over its header, trace is passed on',
+  'video.create 202: ignores unknown fields, prefers session_id over its header, and passes on trace',
   async (t) => {
     const front = await openVideosFront(t)
     const body = {
@@ -119,7 +119,7 @@ t.test(
   },
 )
 
-t.test('video.create 202: a callback to a public address is taken', async (t) => {
+t.test('video.create 202: accepts a callback to a public address', async (t) => {
   const front = await openVideosFront(t)
   t.equal((await front.post({ ...BODY, callback_url: 'https://hooks.example/v' })).status, 202)
   t.equal(front.videos.inputs[0]?.callbackUrl, 'https://hooks.example/v')
@@ -136,7 +136,7 @@ const REFUSED_CALLBACKS = [
 ]
 
 for (const url of REFUSED_CALLBACKS) {
-  t.test(`video.create 400: no job calls back to ${JSON.stringify(url)}`, async (t) => {
+  t.test(`video.create 400: refuses a callback to ${JSON.stringify(url)}`, async (t) => {
     const front = await openVideosFront(t)
     const reply = await front.post({ ...BODY, callback_url: url })
     t.match(reply, refused(400, 'callback_url_invalid', { issues: [{ path: '/callback_url' }] }))
@@ -144,7 +144,7 @@ for (const url of REFUSED_CALLBACKS) {
   })
 }
 
-t.test('video.create 500: no job is made after its caller got the time-out', async (t) => {
+t.test('video.create 500: no job is created after the deadline of its call', async (t) => {
   let go: (looked: Outcome<null>) => void = () => undefined
   const looked = new Promise<Outcome<null>>((resolve) => (go = resolve))
   const egress: Pick<Egress, 'vetted'> = { vetted: () => ok({ check: () => looked } as never) }
@@ -162,7 +162,7 @@ t.test('video.create 500: no job is made after its caller got the time-out', asy
   t.equal(front.videos.inputs.length, 0)
 })
 
-t.test('no job is made after its caller was refused because the node ends', async (t) => {
+t.test('no job is created after its call was refused because the node is shutting down', async (t) => {
   const [asked, looked] = [gate(), gate()]
   const check = async (): Promise<Outcome<null>> => {
     asked.open()
@@ -180,7 +180,7 @@ t.test('no job is made after its caller was refused because the node ends', asyn
   t.equal(front.videos.inputs.length, 0)
 })
 
-t.test('video.create 400: the wrong member is named, its value never shown', async (t) => {
+t.test('video.create 400: names the invalid member, and never shows its value', async (t) => {
   const front = await openVideosFront(t)
   const frame = { type: 'image_url', image_url: { url: 'https://a/b' }, frame_type: 'middle-canary' }
   const reply = await front.post({ ...BODY, duration: 5, resolution: '480p', frame_images: [frame] })
@@ -214,7 +214,7 @@ t.test('video.create 400: a body that is too large, since the operation lists no
   )
 })
 
-t.test('video.create 402, 429: refusals of the store for money, and for too many open jobs', async (t) => {
+t.test('video.create 402, 429: the store refuses for lack of money, or for too many open jobs', async (t) => {
   const front = await openVideosFront(t)
   for (const [name, status] of [
     ['credit_exhausted', 402],
@@ -244,7 +244,7 @@ t.test('video.create 404: unknown, preset-like, forbidden and unconfigured model
   t.same(await type('acme/shut'), [404, 'endpoint_unconfigured'], 'listed, and nobody makes it')
 })
 
-t.test('video.create 500: a store that is away, with the two members of video errors', async (t) => {
+t.test('video.create 500: the store is unavailable, with the two members of video errors', async (t) => {
   const front = await openVideosFront(t)
   front.videos.refuse(fail('store_unavailable').failure)
   const { status, body } = await front.post(BODY)
@@ -253,7 +253,7 @@ t.test('video.create 500: a store that is away, with the two members of video er
 })
 
 t.test(
-  'errors of the stages before carry the two members too, and those of other operations do not',
+  'errors before the operation runs have the two members of video errors too, and errors of other operations do not',
   async (t) => {
     const front = await openVideosFront(t)
     const { body } = await front.call('/videos', {
@@ -266,7 +266,7 @@ t.test(
 )
 
 t.test(
-  'a job goes on from a completed one of the workspace, at the provider and with the credential that made it',
+  'a job can continue a completed job of the workspace, at the same provider and with the same credential',
   async (t) => {
     const front = await openVideosFront(t)
     const first = (await front.post(BODY)).body.id ?? ''

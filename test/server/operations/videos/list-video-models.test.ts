@@ -53,7 +53,7 @@ const NULLABLE = [
   'pricing_skus',
 ]
 
-t.test('video.list_models 200: the models that make videos, with all that each takes', async (t) => {
+t.test('video.list_models 200: returns the video models with everything that each accepts', async (t) => {
   t.same((await read(listVideoModels, catalogueOf(t, DOCUMENT))).body, {
     data: [
       {
@@ -87,7 +87,7 @@ t.test('video.list_models 200: the models that make videos, with all that each t
   })
 })
 
-t.test('video.list_models 200: none, in a catalogue without video', async (t) => {
+t.test('video.list_models 200: returns an empty list for a catalogue without video models', async (t) => {
   t.same((await read(listVideoModels, catalogueOf(t, FOUR_MODELS))).body, { data: [] })
 })
 
@@ -96,7 +96,7 @@ t.test('nullable members are never absent, because clients refuse a video model 
   for (const name of NULLABLE) t.notOk(Value.Check(VideoModel, { ...data[1], [name]: undefined }), name)
 })
 
-t.test('a model list filters on video, and the text models that it shows unasked are without', async (t) => {
+t.test('a model list can be filtered by video, and contains only text models by default', async (t) => {
   const catalogue = catalogueOf(t, DOCUMENT)
   t.same(idsOf(await read(listModels, catalogue, { query: { output_modalities: 'video' } })), [
     'acme/clip',
@@ -120,7 +120,7 @@ t.test('the list wins over a path that takes any id, whichever was declared firs
   }
 })
 
-t.test('a video model cannot be embedded with', async (t) => {
+t.test('embeddings refuse a video model', async (t) => {
   const models = catalogueOf(t, DOCUMENT)
   const ports = { models, privateModels: { of: () => null } } as never
   const call = {

@@ -50,7 +50,7 @@ t.test('a job is submitted, polled, listed and cancelled', async (t) => {
 })
 
 t.test(
-  'two equal submissions at once under one Idempotency-Key make one row, and get the same answer',
+  'two concurrent equal submissions under one Idempotency-Key make one row, and get the same answer',
   async (t) => {
     const { front, count } = await open(t)
     const send = (body: unknown) => front.post(body, { 'idempotency-key': 'once' })
@@ -65,7 +65,7 @@ t.test(
   },
 )
 
-t.test('ids that no job can have are unknown, whatever they hold', async (t) => {
+t.test('invalid ids are unknown, whatever characters they contain', async (t) => {
   const { front } = await open(t)
   for (const id of ['vid_%00', 'x', `vid_${'0'.repeat(32)}`, '%f0%9f%8e%ac']) {
     t.equal((await front.call(`/videos/${id}`)).status, 404, id)
@@ -75,7 +75,7 @@ t.test('ids that no job can have are unknown, whatever they hold', async (t) => 
   }
 })
 
-t.test('texts that a database could choke on are stored as they are', async (t) => {
+t.test('texts with characters that Postgres does not accept are stored unchanged', async (t) => {
   const { front, store } = await open(t)
   const prompt = 'a\u0000b \ud83d\ude00 "x" \\u0000'
   t.equal((await front.post({ ...BODY, prompt, user: '\u0000' })).status, 202)
@@ -87,7 +87,7 @@ t.test('texts that a database could choke on are stored as they are', async (t) 
   })
 })
 
-t.test("without an address of its own a job calls back to the workspace's default", async (t) => {
+t.test('a job without a callback address uses the default of the workspace', async (t) => {
   const { front, store, owners } = await open(t)
   await store.sql`UPDATE workspaces SET default_callback_url = 'https://hooks.example/all' WHERE id = ${owners.workspaceId}`
   await front.post(BODY)
@@ -115,7 +115,7 @@ t.test(
   },
 )
 
-t.test('video.create 429: a workspace has a maximum of open jobs', async (t) => {
+t.test('video.create 429: the workspace has the maximum of open jobs', async (t) => {
   const { front, store, owners } = await open(t)
   await store.sql`
     INSERT INTO video_jobs (id, organization_id, workspace_id, key_hash, key_account_id, request_id, model, provider, endpoint, upstream_model,

@@ -61,7 +61,7 @@ function readerOf(bytes: Buffer): ByteReader {
   return { next: () => Promise.resolve(left.shift() ?? ok(null)), close: () => undefined }
 }
 
-t.test('a stored clip is downloaded as it was, whole and by ranges across segments', async (t) => {
+t.test('a stored clip is downloaded unchanged, whole and by ranges across segments', async (t) => {
   const { front, path } = await stored(t)
   const whole = await front.call(path)
   t.same(

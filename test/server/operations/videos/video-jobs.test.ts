@@ -36,7 +36,7 @@ function complete(videos: MemoryVideos, isExpired = false): void {
   )
 }
 
-t.test('video.get 200: the known members, and none that is null', async (t) => {
+t.test('video.get 200: returns the known members, and omits those that are null', async (t) => {
   const front = await openVideosFront(t)
   const polling = { id: ID, polling_url: `/api/v1/videos/${ID}` }
   front.videos.put({ id: ID })
@@ -84,7 +84,7 @@ t.test("video.get 404: unknown, another workspace's, and invalid ids", async (t)
   }
 })
 
-t.test("video.get: an intern's key sees the jobs of its workspace", async (t) => {
+t.test("video.get: an intern's key can read the jobs of its workspace", async (t) => {
   const front = await openVideosFront(t)
   front.videos.put({ id: ID })
   t.equal(
@@ -124,16 +124,13 @@ t.test('video.get_content 400: before the job has completed, and an invalid inde
   }
 })
 
-t.test(
-  'video.get_content 404, 410: an index beyond the last, a job that is unknown, a clip that is gone',
-  async (t) => {
-    const front = await openVideosFront(t)
-    complete(front.videos, true)
-    t.match(await front.call(`/videos/${ID}/content?index=1`), refused(404, 'video_output_unknown'))
-    t.match(await front.call('/videos/vid_2/content'), refused(404, 'video_unknown'))
-    t.match(await front.call(`/videos/${ID}/content`), refused(410, 'video_expired'))
-  },
-)
+t.test('video.get_content 404, 410: an index beyond the last, an unknown job, an expired clip', async (t) => {
+  const front = await openVideosFront(t)
+  complete(front.videos, true)
+  t.match(await front.call(`/videos/${ID}/content?index=1`), refused(404, 'video_output_unknown'))
+  t.match(await front.call('/videos/vid_2/content'), refused(404, 'video_unknown'))
+  t.match(await front.call(`/videos/${ID}/content`), refused(410, 'video_expired'))
+})
 
 t.test('video.get_content 500: a clip whose bytes are missing or damaged', async (t) => {
   for (const name of ['content_missing', 'content_damaged', 'storage_unavailable'] as const) {
@@ -145,7 +142,7 @@ t.test('video.get_content 500: a clip whose bytes are missing or damaged', async
   }
 })
 
-t.test('video.list 200: newest first, page by page', async (t) => {
+t.test('video.list 200: newest first, in pages', async (t) => {
   const front = await openVideosFront(t)
   for (const id of ['vid_1', 'vid_2', 'vid_3']) front.videos.put({ id })
   front.videos.put({ id: 'vid_4', workspaceId: 'another' })
@@ -159,7 +156,7 @@ t.test('video.list 200: newest first, page by page', async (t) => {
   t.same((await front.call('/videos?after=vid_1')).body, { data: [], has_more: false, last_id: null })
 })
 
-t.test('video.list 400: a page has a most, and a default', async (t) => {
+t.test('video.list 400: a page has a default and a maximum size', async (t) => {
   const front = await openVideosFront(t)
   for (let n = 100; n < 200; n++) front.videos.put({ id: `vid_${n}` })
   t.equal((await front.call('/videos')).body.data?.length, VIDEOS_PAGE_DEFAULT)
@@ -169,7 +166,7 @@ t.test('video.list 400: a page has a most, and a default', async (t) => {
   }
 })
 
-t.test('video.cancel 200: the job, cancelled', async (t) => {
+t.test('video.cancel 200: returns the cancelled job', async (t) => {
   const front = await openVideosFront(t)
   front.videos.put({ id: ID })
   t.match(await front.call(`/videos/${ID}`, { method: 'DELETE' }), {
@@ -178,7 +175,7 @@ t.test('video.cancel 200: the job, cancelled', async (t) => {
   })
 })
 
-t.test('video.cancel 400, 404: one that has ended, and one that is unknown', async (t) => {
+t.test('video.cancel 400, 404: an ended job, and an unknown job', async (t) => {
   const front = await openVideosFront(t)
   complete(front.videos)
   t.match(await front.call(`/videos/${ID}`, { method: 'DELETE' }), refused(400, 'video_ended'))

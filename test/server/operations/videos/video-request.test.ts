@@ -85,7 +85,7 @@ function refusal(members: object, facts?: Partial<VideoFacts>): readonly string[
 const refusedBody = (members: object): readonly string[] =>
   issuesOf(VideoBody, { model: 'm', ...members }).map(({ path }) => path)
 
-t.test('a prompt alone becomes a whole request by the defaults of the model', async (t) => {
+t.test('a request with only a prompt gets the defaults of the model', async (t) => {
   t.same(request({}, SETS), {
     prompt: 'p',
     seconds: 4,
@@ -105,7 +105,7 @@ t.test('a prompt alone becomes a whole request by the defaults of the model', as
   t.match(request({}), { seconds: 5, resolution: null, aspectRatio: null, size: null })
 })
 
-t.test('names every value that the model does not advertise, all at once', async (t) => {
+t.test('names at once every value that the model does not support', async (t) => {
   t.same(refusal({ duration: 5, resolution: '480p', aspect_ratio: '1:1' }, SETS), [
     'video_unsupported',
     '/duration',
@@ -121,7 +121,7 @@ t.test('names every value that the model does not advertise, all at once', async
   ])
 })
 
-t.test('size stands for resolution and aspect ratio, and they for it', async (t) => {
+t.test('size is derived from resolution and aspect ratio, and they from the size', async (t) => {
   const tall = { resolution: '720p', aspectRatio: '9:16', size: { width: 720, height: 1280 } }
   t.match(request({ size: '720x1280' }, SETS), tall)
   t.match(request({ aspect_ratio: '9:16' }, SETS), tall)
@@ -166,7 +166,7 @@ t.test('a prompt is required, unless the model generates from an image alone and
   }
 })
 
-t.test('frames win over references', async (t) => {
+t.test('frames take precedence over references', async (t) => {
   const both = request({ frame_images: [FRAME], input_references: [{ type: 'image_url', image_url: IMAGE }] })
   t.same([both.frames, both.references], [[{ frame: 'first_frame', url: IMAGE.url }], []])
 })
@@ -200,7 +200,7 @@ t.test('references of audio and video go to models that take them, and are dropp
   )
 })
 
-t.test('addresses of images are https or data of a picture, without credentials', async (t) => {
+t.test('image addresses must be https without credentials, or data URLs of a picture', async (t) => {
   const path = '/frame_images/0/image_url/url'
   const refused = [
     'http://a/b',
@@ -252,7 +252,7 @@ t.test("sound is as requested, else by the model's default, else off", async (t)
   ])
 })
 
-t.test('a seed goes to models that take one', async (t) => {
+t.test('a seed is sent only to models that support it', async (t) => {
   t.equal(request({ seed: 0 }).seed, 0)
   t.equal(request({ seed: 7 }, { takesSeed: true }).seed, 7)
   t.equal(request({ seed: 7 }, { takesSeed: false }).seed, null)
@@ -274,7 +274,7 @@ t.test('creativity and upscale_factor are for models that enlarge, within their 
   t.same(request({ upscale_factor: 100 }, { upscaleFactor: {} }).upscaleFactor, 100)
 })
 
-t.test('takes only provider.options that the model passes on, for its provider', async (t) => {
+t.test('forwards only provider.options that the model lists, and only for its own provider', async (t) => {
   const facts = { passthroughParameters: ['style', 'toString'] }
   const options = { acme: { style: { a: 1 }, secret: 'x' }, other: { style: 'b' } }
   t.same(request({ provider: { options } }, facts).passthrough, { style: { a: 1 } })
@@ -286,7 +286,7 @@ t.test('takes only provider.options that the model passes on, for its provider',
   t.same(refusal({ provider: { options: large } }), [])
 })
 
-t.test('every member of a body has a form and a bound', async (t) => {
+t.test('every member of the body has a type and a limit', async (t) => {
   const wrong: readonly (readonly [object, string])[] = [
     [{ model: '' }, '/model'],
     [{ prompt: 'p'.repeat(VIDEO_PROMPT_CHARS_MAX + 1) }, '/prompt'],
@@ -331,7 +331,7 @@ t.test('every member of a body has a form and a bound', async (t) => {
   }
 })
 
-t.test('a data URL may fill a body, and issues end at their most', async (t) => {
+t.test('a data URL may fill the body, and the number of issues has a maximum', async (t) => {
   const url = (chars: number): string =>
     `data:image/png;base64,${'A'.repeat(chars - 'data:image/png;base64,'.length)}`
   t.ok(

@@ -79,7 +79,7 @@ t.test('only an attachable vault of the same workspace can be attached', async (
   }
 })
 
-t.test('interns.create 400: a body that lacks or breaks a member, each named', async (t) => {
+t.test('interns.create 400: names each member that is missing or invalid', async (t) => {
   const { call } = await openInternsFront(t)
   const wrong: readonly [object, string][] = [
     [{ provision: false }, '/name'],
@@ -107,7 +107,7 @@ t.test('interns.create 400: a body that lacks or breaks a member, each named', a
   })
 })
 
-t.test('instructions fill the body that is allowed, and come back as they were', async (t) => {
+t.test('instructions may fill a body of the maximum size, and are returned unchanged', async (t) => {
   const { call } = await openInternsFront(t)
   const around = JSON.stringify({ ...ADA, instructions: '' }).length
   for (const chars of [INLINE_JSON_BYTES_MAX, INTERN_BODY_BYTES_MAX - around]) {
@@ -136,7 +136,7 @@ t.test('a repetition under an Idempotency-Key makes no second intern', async (t)
   t.match(await store.sql`SELECT count(*)::int AS count FROM interns`, [{ count: 1 }])
 })
 
-t.test('a repetition makes no second intern when the first filled the body that is allowed', async (t) => {
+t.test('a repetition creates no second intern when the body has the maximum size', async (t) => {
   const { call, store } = await openInternsFront(t)
   const around = JSON.stringify({ ...ADA, instructions: '' }).length
   const body = { ...ADA, instructions: 'i'.repeat(INTERN_BODY_BYTES_MAX - around) }

@@ -72,7 +72,7 @@ async function liveKeys({ sql }: Store, workspaceId: string): Promise<number> {
 }
 
 t.test(
-  'a rotation, a new key and a change that come while the workspace is deleted find nothing there',
+  'a rotation, a new key and a change that arrive while the workspace is being deleted get 404',
   async (t) => {
     const front = await openKeysFront(t)
     const { store, organizationId } = front
@@ -102,7 +102,7 @@ t.test(
 )
 
 t.test(
-  'a rotation, a new key and a change that are not done yet when the workspace is deleted are done, and end with it',
+  'a rotation, a new key and a change that started before the deletion of the workspace succeed, and end with it',
   async (t) => {
     const front = await openKeysFront(t)
     const { store, call, works } = front
@@ -127,7 +127,7 @@ t.test(
 )
 
 t.test(
-  'a deletion and racing changes of keys all end, whichever is first, and no key outlives the workspace',
+  'a deletion and racing changes of keys all end, in any order, and no key outlives the workspace',
   async (t) => {
     const front = await openKeysFront(t)
     for (let race = 0; race < RACES; race++) {
@@ -150,7 +150,7 @@ t.test(
 )
 
 t.test(
-  'calls that are under way while their workspace is deleted are answered and charged, and later ones are refused',
+  'running calls are answered and charged when their workspace is deleted, and later calls are refused',
   async (t) => {
     const { call, first, remove, spend, account } = await payingFront(t)
     t.equal((await call()).status, 200)

@@ -27,7 +27,7 @@ async function keyOf(front: InternsFront, workspaceId: string): Promise<string> 
 }
 
 t.test(
-  'workspaces.delete 200: its keys are unknown at once, those of interns too, and the slug is free',
+  'workspaces.delete 200: its keys and those of its interns are unknown at once, and the slug is free',
   async (t) => {
     const front = await openInternsFront(t)
     const { call, store, organizationId, other } = front
@@ -47,7 +47,7 @@ t.test(
 )
 
 t.test(
-  'a front that misses a deletion refuses the keys at its next load, because the store returns none of them',
+  'a front that misses a deletion refuses the keys when it next loads them, because the store does not return them',
   async (t) => {
     const front = await openInternsFront(t)
     const { call, store, other } = front
@@ -59,7 +59,7 @@ t.test(
 )
 
 t.test(
-  'workspaces.delete 400: the default workspace without the confirmation, and the only one whatever is confirmed',
+  'workspaces.delete 400: the default workspace without confirmation, and the only workspace even with it',
   async (t) => {
     const { call } = await openInternsFront(t)
     const answer = await call('DELETE', '/workspaces/default')
@@ -82,7 +82,7 @@ t.test(
   },
 )
 
-t.test('the oldest other workspace becomes the default, and management keys act in it', async (t) => {
+t.test('the oldest other workspace becomes the default, and management keys use it', async (t) => {
   const front = await openInternsFront(t)
   const { call, store, organizationId, other } = front
   must(await createWorkspace(store, { organizationId, name: 'Young', slug: 'young' }))
@@ -99,7 +99,7 @@ t.test('the oldest other workspace becomes the default, and management keys act 
   t.match(await findWorkspace(store.sql, null, organizationId), { value: { id: other.id } })
 })
 
-t.test('two deletions at once leave the organization one workspace, the default', async (t) => {
+t.test('two concurrent deletions leave the organization one workspace, the default', async (t) => {
   const { call, store, organizationId } = await openInternsFront(t)
   const answer = await Promise.all(
     ['default', 'other'].map((slug) => call('DELETE', `/workspaces/${slug}${CONFIRMED}`)),
@@ -110,7 +110,7 @@ t.test('two deletions at once leave the organization one workspace, the default'
 })
 
 t.test(
-  'vaults, interns, members and data keys go with their workspace, and the log of changes names them',
+  'vaults, interns, members and data keys are deleted with their workspace, and the audit log names them',
   async (t) => {
     const front = await openInternsFront(t)
     const { call, store, organizationId, other } = front
@@ -154,7 +154,7 @@ t.test(
 )
 
 t.test(
-  'files are given up with their bytes for the sweep, and an upload under way ends without a file',
+  'files are abandoned with their bytes for the sweep, and a running upload ends without a file',
   async (t) => {
     const front = await openInternsFront(t)
     const { call, store, other, workspace } = front
@@ -194,7 +194,7 @@ t.test(
   },
 )
 
-t.test('an upload that waits for the quota while the workspace ends gets none', async (t) => {
+t.test('an upload that waits for quota while the workspace is deleted is refused', async (t) => {
   const front = await openInternsFront(t)
   const { store, other } = front
   const files = openFiles({
@@ -217,7 +217,7 @@ t.test('an upload that waits for the quota while the workspace ends gets none', 
 })
 
 t.test(
-  'private endpoints are disabled and no longer validated, leave the fronts, and cannot be enabled there again',
+  'private endpoints are disabled and lose their validation, are removed from fronts, and cannot be enabled there again',
   async (t) => {
     const front = await openInternsFront(t)
     const { store, organizationId, other } = front
@@ -263,7 +263,7 @@ t.test(
   },
 )
 
-t.test('changes in a workspace that is being deleted are refused, and do not outlive it', async (t) => {
+t.test('changes in a workspace that is being deleted are refused, and leave nothing', async (t) => {
   const front = await openInternsFront(t)
   const { call, store, organizationId, other } = front
   let made: Promise<unknown> = Promise.resolve()

@@ -33,7 +33,7 @@ for (const title of [
 ]) {
   const [method = '', rest = ''] = (title.split(': ')[1] ?? '').split(' ')
   t.test(
-    `${title} of an intern that is unknown, deleted or another organization's, all in the same words`,
+    `${title} of an unknown or deleted intern or of another organization's intern, with the same message`,
     async (t) => {
       const { call, intern, foreignKey } = await openInternsFront(t)
       const [id, gone] = [await intern(), await intern()]
@@ -56,7 +56,7 @@ for (const title of [
 }
 
 t.test(
-  'outside of the programme every operation of an intern is 404, and it is as it was when the workspace comes back',
+  'every operation of an intern gets 404 outside the programme, and the intern is unchanged when the workspace rejoins',
   async (t) => {
     const { call, store, other, intern } = await openInternsFront(t)
     const id = await intern({ workspace_id: 'other' })
@@ -82,7 +82,7 @@ t.test(
 )
 
 t.test(
-  'interns.list 200: pages of the workspace in order of birth, by the cursor of the page before',
+  'interns.list 200: pages of the workspace, oldest first, by the cursor of the previous page',
   async (t) => {
     const { call, intern } = await openInternsFront(t)
     const ids: string[] = []
@@ -148,7 +148,7 @@ t.test('a page of interns with long texts ends early, and the pages after it hav
 })
 
 t.test(
-  'interns.list 400: a status that does not exist, a number out of range, a cursor that no page gave',
+  'interns.list 400: an unknown status, a number out of range, and a cursor that was never returned',
   async (t) => {
     const { call } = await openInternsFront(t)
     const forged = Buffer.from("after:'; DROP TABLE interns; --").toString('base64url')
@@ -174,32 +174,29 @@ t.test(
   },
 )
 
-t.test(
-  'errors of interns say their reason and whether to try again, which existing clients require',
-  async (t) => {
-    const { call } = await openInternsFront(t)
-    const metadataOf = async (method: 'GET' | 'POST', path: string, options = {}) => {
-      const { error } = (await call(method, path, options)).body as {
-        error: { metadata: Record<string, unknown> }
-      }
-      return error.metadata
+t.test('errors of interns have a reason and whether to retry, as existing clients require', async (t) => {
+  const { call } = await openInternsFront(t)
+  const metadataOf = async (method: 'GET' | 'POST', path: string, options = {}) => {
+    const { error } = (await call(method, path, options)).body as {
+      error: { metadata: Record<string, unknown> }
     }
-    t.match(await metadataOf('GET', `/interns/${NOBODY}`), {
-      error_type: 'intern_unknown',
-      reason: 'intern_unknown',
-      retryable: false,
-    })
-    t.match(await metadataOf('GET', '/interns?limit=0'), {
-      reason: 'query_invalid',
-      retryable: false,
-      issues: [{ path: '/limit' }],
-    })
-    t.match(await metadataOf('GET', '/interns', { key: 'sk-sluice-mgmt-v1-none' }), {
-      reason: 'key_unknown',
-      retryable: false,
-    })
-  },
-)
+    return error.metadata
+  }
+  t.match(await metadataOf('GET', `/interns/${NOBODY}`), {
+    error_type: 'intern_unknown',
+    reason: 'intern_unknown',
+    retryable: false,
+  })
+  t.match(await metadataOf('GET', '/interns?limit=0'), {
+    reason: 'query_invalid',
+    retryable: false,
+    issues: [{ path: '/limit' }],
+  })
+  t.match(await metadataOf('GET', '/interns', { key: 'sk-sluice-mgmt-v1-none' }), {
+    reason: 'key_unknown',
+    retryable: false,
+  })
+})
 
 t.test('interns.list 404: an unknown workspace', async (t) => {
   const { call } = await openInternsFront(t)
@@ -244,7 +241,7 @@ t.test('interns.update 200: given members change, null removes, the rest stays',
 })
 
 t.test(
-  'interns.update 200: a name that is null is left out, and a description that is null is taken away',
+  'interns.update 200: a null name is ignored, and a null description removes the description',
   async (t) => {
     const { call, intern } = await openInternsFront(t)
     const id = await intern()
@@ -257,7 +254,7 @@ t.test(
   },
 )
 
-t.test('interns.update 400: a body that is not one', async (t) => {
+t.test('interns.update 400: an invalid body', async (t) => {
   const { call, intern } = await openInternsFront(t)
   const id = await intern()
   t.match(await call('PATCH', `/interns/${id}`, { body: { name: 5 } }), { status: 400, type: 'body_invalid' })
@@ -269,7 +266,7 @@ t.test('interns.update 400: a body that is not one', async (t) => {
 })
 
 t.test(
-  'interns.delete 202: the intern goes with its vault and secrets, its keys end, and all of it is audited',
+  'interns.delete 202: deletes the intern with its vault and secrets, ends its keys, and audits all of it',
   async (t) => {
     const front = await openInternsFront(t)
     const { call, store, intern } = front
@@ -353,7 +350,7 @@ for (const title of [
   'interns.provision 503: POST /interns/x/provision',
   'interns.suspend 503: POST /interns/x/suspend',
 ]) {
-  t.test(`${title} while the store is away`, async (t) => {
+  t.test(`${title} while the store is unavailable`, async (t) => {
     const away = openStore({ url: 'postgres://nobody@127.0.0.1:1/none', poolMax: 1, applicationName: 'away' })
     t.teardown(() => away.close())
     const { call } = await openInternsFront(t, { interns: openInterns(away, () => Promise.resolve()) })

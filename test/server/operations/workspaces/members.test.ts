@@ -97,22 +97,19 @@ t.test('workspaces.add_members 400: no user is added when one is unknown, foreig
   t.equal((await add(id, [ann], { role: 'owner' })).status, 400)
 })
 
-t.test(
-  'workspaces.add_members 403, 404: a foreign workspace is nowhere, and other keys may not',
-  async (t) => {
-    const [id, ids] = [await place(), await users('ann')]
-    const as = (key: string, at = id) =>
-      manage('POST', `/workspaces/${at}/members/add`, { key, body: { user_ids: ids } })
-    t.match(await as(foreignKey), { status: 404, type: 'workspace_unknown' })
-    t.match(await as(await front.key('inference')), { status: 403, type: 'wrong_key_kind' })
-  },
-)
+t.test('workspaces.add_members 403, 404: other kinds of keys, and a foreign workspace', async (t) => {
+  const [id, ids] = [await place(), await users('ann')]
+  const as = (key: string, at = id) =>
+    manage('POST', `/workspaces/${at}/members/add`, { key, body: { user_ids: ids } })
+  t.match(await as(foreignKey), { status: 404, type: 'workspace_unknown' })
+  t.match(await as(await front.key('inference')), { status: 403, type: 'wrong_key_kind' })
+})
 
-t.test('workspaces.add_members 404: a workspace that is not there', async (t) => {
+t.test('workspaces.add_members 404: an unknown workspace', async (t) => {
   t.match(await add(randomUUID(), await users('ann')), { status: 404, type: 'workspace_unknown' })
 })
 
-t.test('workspaces.remove_members 200: memberships by hand end; users without one are skipped', async (t) => {
+t.test('workspaces.remove_members 200: ends manual memberships, and skips users without one', async (t) => {
   const [id, [ann = '', bob = '']] = [await place(), await users('ann', 'bob')]
   await add(id, [ann])
   t.match(await remove(id, [ann, bob, ann]), { status: 200, body: { removed_count: 1 } })
@@ -161,7 +158,7 @@ t.test('workspaces.remove_members 404: an unknown workspace, and a foreign one',
 })
 
 t.test(
-  'organization.list_members 200: active users of the organization alone, by name, in pages',
+  'organization.list_members 200: active users of the organization only, by name, in pages',
   async (t) => {
     const own = await openScimFront(t)
     const ann = await own.user('ann', { name: { givenName: 'Ann', familyName: 'Lee' }, displayName: 'A' })

@@ -92,7 +92,7 @@ t.test('workspaces.create 201: a workspace with every key that existing clients 
   })
 })
 
-t.test('settings made with a workspace or later are read back, and are in the log of changes', async (t) => {
+t.test('settings from the creation or from a change are returned, and are in the audit log', async (t) => {
   t.match(dataOf(await make('born-set', SET)), SET)
   const { id } = dataOf(await make('later-set'))
   const path = `/workspaces/${String(id)}`
@@ -128,7 +128,7 @@ t.test('settings made with a workspace or later are read back, and are in the lo
 })
 
 t.test(
-  'a change of the byok rule goes to the account, and is in force when fronts have obeyed it',
+  'a change of include_byok_in_budgets is stored in the account, and takes effect when fronts have applied it',
   async (t) => {
     const { id } = dataOf(await make('byok'))
     await call('PATCH', '/workspaces/byok', { body: { include_byok_in_budgets: true } })
@@ -140,7 +140,7 @@ t.test(
 )
 
 t.test(
-  'workspaces.create 400: each wrong member by its path; a slug that is taken; an address that webhooks may not go to',
+  'workspaces.create 400: names the path of each invalid member, also a slug in use or a forbidden webhook address',
   async (t) => {
     const paths = async (body: unknown) => {
       const {
@@ -185,7 +185,7 @@ t.test(
 )
 
 t.test(
-  'a callback address is HTTPS to a public host on an allowed port, and one that does not resolve yet is accepted',
+  'a callback address must be HTTPS to a public host on an allowed port, but need not resolve yet',
   async (t) => {
     const refused = [
       'http://public.example/',
@@ -253,7 +253,7 @@ t.test('workspaces.update 200: omitted members stay, and a new slug frees the ol
   t.equal((await make('before')).status, 201)
 })
 
-t.test('workspaces.update 400: a wrong member by its path, and a slug that is taken', async (t) => {
+t.test('workspaces.update 400: names the path of an invalid member, also a slug in use', async (t) => {
   const answer = await call('PATCH', '/workspaces/other', { body: { name: 7, programme: 'on' } })
   t.match(answer, {
     status: 400,
@@ -277,7 +277,7 @@ for (const title of [
 ]) {
   const [method = '', rest = ''] = (title.split(': ')[1] ?? '').split(' ')
   t.test(
-    `${title} of a workspace that is unknown, deleted or another organization's, all in the same words`,
+    `${title} of an unknown or deleted workspace or of another organization's workspace, with the same message`,
     async (t) => {
       const gone = String(dataOf(await make(`gone-${method}${rest.length}`.toLowerCase()))['id'])
       t.same((await call('DELETE', `/workspaces/${gone}`)).body, { deleted: true })
@@ -300,7 +300,7 @@ for (const title of [
 }
 
 t.test(
-  'only management keys see workspaces, whatever the route and the owner of the workspace',
+  'only management keys can use workspaces, on every route and for workspaces of any owner',
   async (t) => {
     const intern = must(
       await createInternKey(
@@ -325,7 +325,7 @@ t.test(
 )
 
 t.test(
-  'workspaces.list 200: the organization’s own, oldest first, with pages and the count of all',
+  'workspaces.list 200: lists the organization’s workspaces, oldest first, in pages, with the total count',
   async (t) => {
     const foreign = await call('GET', '/workspaces', { key: foreignKey })
     t.match(foreign.body, { data: [{ slug: 'default', is_default: true }], total_count: 1 })

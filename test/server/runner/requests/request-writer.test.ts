@@ -42,7 +42,7 @@ function stand({ isOn = true } = {}) {
   return { files, log, counts, state, writer }
 }
 
-t.test('while the store is away batches stay, and the log has one line about it', async (t) => {
+t.test('while the store is unavailable, batches stay in their files, and one line is logged', async (t) => {
   const { files, counts, state, log, writer } = stand()
   files.set('a', batchOfCalls({}, {})).set('b', batchOfCalls({}))
   state.insert = () => {
@@ -59,7 +59,7 @@ t.test('while the store is away batches stay, and the log has one line about it'
   t.same([files.size, counts.written], [0, 3])
 })
 
-t.test('a batch that is damaged, or that the store will never take, does not hold back others', async (t) => {
+t.test('a batch that is damaged or permanently refused by the store does not hold back others', async (t) => {
   const { files, counts, state, log, writer } = stand()
   files
     .set('a', null)
@@ -117,11 +117,11 @@ t.test('after a time without nodes the log is compared with each look, until it 
   t.same([state.compared, state.passedOver], [4, 0])
 })
 
-t.test('looks wake no process that rests: they share the wake-ups of others', async (t) => {
+t.test('turns do not wake an idle process: they share the wake-ups of other timers', async (t) => {
   t.ok(REQUESTS_LOOK_MS % STEP_MS === 0 && REQUESTS_LOOK_MS <= JOINED_MS_MAX)
 })
 
-t.test('an end leaves the batches that have not begun', async (t) => {
+t.test('ending the writer leaves batches that it has not begun in their files', async (t) => {
   const { files, state, writer } = stand()
   files.set('a', batchOfCalls({})).set('b', batchOfCalls({}))
   state.insert = () => {
@@ -133,7 +133,7 @@ t.test('an end leaves the batches that have not begun', async (t) => {
 })
 
 t.test(
-  'a file of several batches stays until all of them are written, and one that went is not lost',
+  'a file with several batches stays until all of them are written, and a deleted file is not counted as lost',
   async (t) => {
     const { files, counts, state, log, writer } = stand()
     files

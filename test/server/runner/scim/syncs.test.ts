@@ -28,7 +28,7 @@ import { until } from '../../../support/wait.ts'
 import { untilWaiting } from '../../../support/stores/lock-waiters.ts'
 import { GRANTED_AT_ONCE } from '../../../../src/schemas/scim/scim-limits.ts'
 
-t.test('a runner comes to a sync by itself, and two runners end each one once', async (t) => {
+t.test('a runner finds a sync without a wake-up, and two runners complete each sync once', async (t) => {
   const { store, workspace, work, startSync, ended } = await openDirectory(t)
   t.ok(SYNC_POLL_MS + SYNC_RETRY_MS < SYNC_LEASE_MS)
   for (let runner = 0; runner < 2; runner++) start(t, work)
@@ -38,7 +38,7 @@ t.test('a runner comes to a sync by itself, and two runners end each one once', 
   t.equal((await grantsIn(store, workspace.id)).length, 1)
 })
 
-t.test('a sync continues when the store is back', async (t) => {
+t.test('a sync continues after an outage of the store', async (t) => {
   const { work, startSync, ended } = await openDirectory(t)
   const left = { claims: 2, steps: 2 }
   const away = { ok: false, failure: { name: 'store_unavailable' } } as const
@@ -51,7 +51,7 @@ t.test('a sync continues when the store is back', async (t) => {
 })
 
 t.test(
-  'an internal error ends the sync with a message without its details, and the runner goes on',
+  'an internal error ends the sync with a message without details, and the runner continues',
   async (t) => {
     const { work, startSync, ended } = await openDirectory(t)
     let isBroken = true
@@ -70,7 +70,7 @@ t.test(
   },
 )
 
-t.test('an ending runner gives its sync back, and waits for the step under way', async (t) => {
+t.test('an ending runner releases its sync, and waits for the running step', async (t) => {
   const { work, startSync, ended } = await openDirectory(t)
   const id = await startSync()
   const stop = await new Promise<() => Promise<void>>((resolve) => {
@@ -85,7 +85,7 @@ t.test('an ending runner gives its sync back, and waits for the step under way',
   t.match(await ended(id), { status: 'succeeded' }, 'long before the lease runs out')
 })
 
-t.test('a sync whose runner is killed within a transaction is ended by another runner', async (t) => {
+t.test('a sync whose runner is killed in a transaction is completed by another runner', async (t) => {
   const { store, workspace, work, groupId, organizationId, startSync, ended } = await openDirectory(t)
   const many = await plantUsers(
     store,

@@ -3,7 +3,7 @@ import * as limits from '../../../../src/schemas/videos/video-limits.ts'
 import { backoffMs } from '../../../../src/server/runner/videos/engine-deps.ts'
 import { scripted, videoWorld } from '../../../support/videos/video-world.ts'
 
-t.test('waits after failures grow from the shortest to the longest, never to nothing', async (t) => {
+t.test('waits after failures grow from the shortest to the longest, and are never zero', async (t) => {
   for (const random of [() => 0, () => 0.999]) {
     const waits = [0, 1, 2, 5, 20, 1_000].map((fails) => backoffMs({ random }, fails))
     t.ok(waits.every((ms) => ms >= limits.VIDEO_BACKOFF_FIRST_MS / 2 && ms <= limits.VIDEO_BACKOFF_MAX_MS))
@@ -24,7 +24,7 @@ t.test('a job without a wake-up is found by the next sweep', async (t) => {
   t.equal(provider.calls[0], 'submit a')
 })
 
-t.test('polls, looks and downloads have a time limit', async (t) => {
+t.test('polls and downloads have a time limit', async (t) => {
   const provider = scripted('tokens')
   const world = videoWorld([provider])
   const left: number[] = []

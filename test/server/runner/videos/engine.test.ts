@@ -1,7 +1,7 @@
 import t from 'tap'
 import { scripted, videoWorld } from '../../../support/videos/video-world.ts'
 
-t.test('a job is submitted, polled, stored and completed, and its pollers see it', async (t) => {
+t.test('a job is submitted, polled, stored and completed, and its clients see each state', async (t) => {
   const provider = scripted('tokens')
   const world = videoWorld([provider])
   world.add({ id: 'a' })
@@ -14,7 +14,7 @@ t.test('a job is submitted, polled, stored and completed, and its pollers see it
   t.equal(world.views.get('a')?.status, 'completed')
 })
 
-t.test('a wake-up has a job claimed long before the next sweep', async (t) => {
+t.test('a wake-up makes a runner claim a job long before the next sweep', async (t) => {
   const provider = scripted('tokens')
   const world = videoWorld([provider])
   world.runner()

@@ -32,11 +32,11 @@ t.test('a later end prolongs a lease, and an earlier one shortens it', async (t)
   t.equal(job.leaseEndsAt, 1_500 + VIDEO_LEASE_MS)
 })
 
-t.test('an instant of the store is met a little late, never early', async (t) => {
+t.test('a time of the store is reached a little late, never early', async (t) => {
   t.equal((await held()).expiresAt, 13_000, 'the store read its clock before we had its answer')
 })
 
-t.test('nothing is written for a job that is gone', async (t) => {
+t.test('nothing is written for a job that the runner no longer holds', async (t) => {
   const job = await held()
   job.phase = 'gone'
   t.equal(job.mayWrite(1_000), false)

@@ -17,7 +17,7 @@ function madeWorld(sources = SOURCES.slice(0, 1)) {
 }
 
 for (const name of ['upstream_failed', 'upstream_slow'] as const) {
-  t.test(`a clip that cannot be fetched is tried until the job expires: ${name}`, async (t) => {
+  t.test(`a clip that cannot be fetched is retried until the job expires: ${name}`, async (t) => {
     const { provider, world } = madeWorld()
     provider.onDownload = () => fail(name)
     Object.assign(world.rows.get('a') ?? {}, {
@@ -44,7 +44,7 @@ for (const name of ['upstream_invalid', 'destination_refused', 'video_clip_gone'
 
 for (const name of ['deadline_exceeded', 'internal'] satisfies FailureName[]) {
   t.test(
-    `a clip that ends the thread which renders it is tried VIDEO_STORE_TRIES_MAX times: ${name}`,
+    `a clip that crashes the thread that renders it is tried VIDEO_STORE_TRIES_MAX times: ${name}`,
     async (t) => {
       const { provider, world } = madeWorld()
       provider.onDownload = () => fail(name)
@@ -72,7 +72,7 @@ for (const name of [
   'busy',
   'data_key_unavailable',
 ] satisfies FailureName[]) {
-  t.test(`a failure of ours does not fail the job: ${name}`, async (t) => {
+  t.test(`an internal failure does not fail the job: ${name}`, async (t) => {
     const { world } = madeWorld()
     let tries = 0
     const stored = world.onStore
@@ -83,7 +83,7 @@ for (const name of [
   })
 }
 
-t.test('a clip that breaks off again and again fails its job', async (t) => {
+t.test('a clip whose download breaks off repeatedly fails its job', async (t) => {
   const { world } = madeWorld()
   world.onStore = () => fail('upstream_failed')
   world.runner()
@@ -92,7 +92,7 @@ t.test('a clip that breaks off again and again fails its job', async (t) => {
   t.match(world.rows.get('a')?.end, { kind: 'failed', error: /^result_invalid: .*is incomplete$/ })
 })
 
-t.test('each try has an object of its own, and a stored clip is not stored again', async (t) => {
+t.test('each try writes its own object, and a stored clip is not stored again', async (t) => {
   const { world } = madeWorld(SOURCES)
   const stored = world.onStore
   let tries = 0
@@ -117,7 +117,7 @@ t.test('another runner that takes the job over stores under other names', async 
   t.equal(new Set(world.stored).size, world.stored.length)
 })
 
-t.test('an end that was booked without an answer is not undone, and its pollers see it', async (t) => {
+t.test('an end that was booked without an answer is not undone, and clients of the job see it', async (t) => {
   const { world } = madeWorld()
   let ends = 0
   world.fault = (method) => (method === 'end' && ends++ === 0 ? 'unheard' : 'none')
@@ -128,7 +128,7 @@ t.test('an end that was booked without an answer is not undone, and its pollers 
   t.equal(world.calls.filter((call) => call === 'end').length, 2)
 })
 
-t.test('a few jobs of a provider are fetched at once, and the others wait for them', async (t) => {
+t.test('the clips of a few jobs of a provider are fetched at once, and the other jobs wait', async (t) => {
   const provider = scripted('tokens')
   const world = videoWorld([provider])
   let [busy, most] = [0, 0]

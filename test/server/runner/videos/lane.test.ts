@@ -14,7 +14,7 @@ function doubtful() {
 
 const SURELY_MS = 20_000 + limits.VIDEO_LOOKUP_QUIET_MS
 
-t.test('a job that the provider lists is taken over, and not submitted again', async (t) => {
+t.test('a job that the provider lists is adopted, and not submitted again', async (t) => {
   const { provider, world, submits } = doubtful()
   provider.onLookup = () => ({ kind: 'complete', upstreamIds: ['up-a'] })
   world.runner()
@@ -23,7 +23,7 @@ t.test('a job that the provider lists is taken over, and not submitted again', a
   t.equal(submits(), 1)
 })
 
-t.test('a partial list is enough to take a job over', async (t) => {
+t.test('a partial list is enough to adopt a job', async (t) => {
   const { provider, world } = doubtful()
   provider.onLookup = () => ({ kind: 'partial', upstreamIds: ['up-a'] })
   world.runner()
@@ -47,7 +47,7 @@ t.test('a row that another runner left in submission is looked for, not submitte
 })
 
 t.test(
-  "it is submitted again when a whole list shows none, 60 s after the call's deadline and no earlier",
+  "a job is submitted again when a complete list lacks it, 60 s after the call's deadline at the earliest",
   async (t) => {
     const { provider, world, submits } = doubtful()
     world.runner()
@@ -62,7 +62,7 @@ t.test(
 )
 
 t.test(
-  'no list that was asked for before the job surely is in it has it submitted again, however late it comes',
+  'a list requested before the job is certain to be in it causes no new submission, however late it arrives',
   async (t) => {
     const { provider, world, submits } = doubtful()
     const endsAt: number[] = []
@@ -83,7 +83,7 @@ t.test(
   },
 )
 
-t.test('a provider whose list is always up to date is waited for less', async (t) => {
+t.test('the wait is shorter for a provider whose list is always up to date', async (t) => {
   const { provider, world, submits } = doubtful()
   Object.assign(provider.video, { lookupQuietMs: 0 })
   world.runner()
@@ -92,7 +92,7 @@ t.test('a provider whose list is always up to date is waited for less', async (t
 })
 
 for (const kind of ['partial', 'unavailable'] as const) {
-  t.test(`it is never submitted again for a list that is ${kind}; it expires`, async (t) => {
+  t.test(`a job is never submitted again for a list that is ${kind}, and expires`, async (t) => {
     const { provider, world, submits } = doubtful()
     provider.onLookup = () => (kind === 'partial' ? { kind, upstreamIds: [] } : { kind, error: 'HTTP 500' })
     Object.assign(world.rows.get('a') ?? {}, {
@@ -107,7 +107,7 @@ for (const kind of ['partial', 'unavailable'] as const) {
   })
 }
 
-t.test('jobs of other rows are passed over, also when a row takes one meanwhile', async (t) => {
+t.test('jobs of other rows are skipped, also when another row takes one in the meantime', async (t) => {
   const { provider, world } = doubtful()
   world.add({ id: 'b', state: 'running', upstreamId: 'up-b', leaseUntil: Infinity })
   provider.onLookup = () => ({ kind: 'complete', upstreamIds: ['up-b', 'up-c', 'up-d'] })
@@ -122,7 +122,7 @@ t.test('jobs of other rows are passed over, also when a row takes one meanwhile'
   t.equal(world.rows.get('a')?.upstreamId, 'up-d')
 })
 
-t.test('a list of nothing but jobs of others counts as none', async (t) => {
+t.test('a list with only jobs of other rows counts as empty', async (t) => {
   const { provider, world, submits } = doubtful()
   world.add({ id: 'b', state: 'running', upstreamId: 'up-b', leaseUntil: Infinity })
   provider.onLookup = () => ({ kind: 'complete', upstreamIds: ['up-b'] })
@@ -132,7 +132,7 @@ t.test('a list of nothing but jobs of others counts as none', async (t) => {
   t.notOk(world.calls.includes('submitted'), 'the index need not refuse what a look has shown')
 })
 
-t.test("a row that got another row's job from the provider looks for its own", async (t) => {
+t.test("a row that got another row's job from the provider looks up its own", async (t) => {
   const { provider, world, submits } = doubtful()
   world.add({ id: 'b', state: 'running', upstreamId: 'up-a', leaseUntil: Infinity })
   provider.onSubmit = () => ({ kind: 'taken', upstreamId: 'up-a' })
@@ -143,7 +143,7 @@ t.test("a row that got another row's job from the provider looks for its own", a
   t.equal(submits(), 1)
 })
 
-t.test("the list is asked for from before the submission, by the provider's maximum clock lag", async (t) => {
+t.test("the list starts before the submission, by the provider's maximum clock lag", async (t) => {
   const { provider, world } = doubtful()
   let since = 0
   provider.onLookup = (_order, sinceMs) => {

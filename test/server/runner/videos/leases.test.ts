@@ -13,7 +13,7 @@ function running() {
   return { provider, world, row }
 }
 
-t.test('a held job stays held as long as the store answers', async (t) => {
+t.test('a job stays held as long as the store answers', async (t) => {
   const { world, row } = running()
   world.runner()
   for (let second = 0; second < 100; second++) {
@@ -24,7 +24,7 @@ t.test('a held job stays held as long as the store answers', async (t) => {
 })
 
 t.test(
-  'a process stopped beyond its lease makes no call and no write, and another has the job',
+  'a process that is suspended beyond its lease makes no call and no write, and another runner has the job',
   async (t) => {
     const { provider, world, row } = running()
     world.runner()
@@ -45,7 +45,7 @@ t.test(
   },
 )
 
-t.test('a process that was stopped finds its jobs again when no other runner took them', async (t) => {
+t.test('a process that was suspended keeps its jobs if no other runner took them', async (t) => {
   const { world, row } = running()
   const runner = world.runner()
   await world.clock.advance(3_000)
@@ -55,7 +55,7 @@ t.test('a process that was stopped finds its jobs again when no other runner too
   t.equal(runner.held.running, 1)
 })
 
-t.test('a store that is away for a while costs no job and crashes nothing', async (t) => {
+t.test('a temporary outage of the store loses no job and crashes nothing', async (t) => {
   const provider = scripted('tokens')
   const world = videoWorld([provider])
   for (let n = 0; n < 20; n++) world.add({ id: `job-${n}` })
@@ -117,7 +117,7 @@ for (const [state, more] of [
   ['running', { upstreamId: 'up-a' }],
   ['storing', { upstreamId: 'up-a', made: { sources: [{ kind: 'content', index: 0 }] } }],
 ] as const) {
-  t.test(`a job whose time is over expires, and its provider is asked to stop it: ${state}`, async (t) => {
+  t.test(`a job expires at its deadline, and its provider is asked to stop it: ${state}`, async (t) => {
     const provider = scripted('tokens', { submit: 'lookup' })
     const world = videoWorld([provider])
     provider.onSubmit = () => ({ kind: 'unsent', retryInMs: 600_000, error: '' })
@@ -160,7 +160,7 @@ for (const [state, more] of [
 }
 
 t.test(
-  'a job that is cancelled while its submission is under way is stopped by the id that comes',
+  'a job that is cancelled during its submission is stopped by the id that the provider then returns',
   async (t) => {
     const provider = scripted('tokens')
     const world = videoWorld([provider])
@@ -179,7 +179,7 @@ t.test(
   },
 )
 
-t.test('a provider that cannot even be asked to stop ends no process', async (t) => {
+t.test('a failure to ask a provider to stop a job does not end the process', async (t) => {
   const provider = scripted('tokens')
   provider.onPoll = () => ({ kind: 'running', retryInMs: null })
   let asked = 0
@@ -197,7 +197,7 @@ t.test('a provider that cannot even be asked to stop ends no process', async (t)
   t.equal(asked, 1)
 })
 
-t.test('a cancel without a wake-up is found, and the provider is asked to stop the job', async (t) => {
+t.test('a cancellation without a wake-up is found, and the provider is asked to stop the job', async (t) => {
   const { provider, world } = running()
   world.runner()
   await world.clock.advance(1_000)
@@ -206,7 +206,7 @@ t.test('a cancel without a wake-up is found, and the provider is asked to stop t
   t.ok(provider.calls.includes('cancel up-a'))
 })
 
-t.test('a closing runner gives back its jobs, lets calls end, and begins nothing', async (t) => {
+t.test('a closing runner releases its jobs, lets running calls end, and starts nothing', async (t) => {
   const provider = scripted('tokens')
   const world = videoWorld([provider])
   provider.onPoll = () => RUNNING
@@ -281,7 +281,7 @@ t.test('an old job of an unknown provider fails', async (t) => {
   t.match(row.end, { kind: 'failed', error: /^provider_gone: /, mayHaveCost: false })
 })
 
-t.test('all views are put at the start and when Redis is back', async (t) => {
+t.test('all views are put at the start and when Redis is available again', async (t) => {
   const { world } = running()
   const count = limits.VIDEO_VIEWS_PUT_AT_ONCE + 10
   for (let n = 0; n < count; n++) world.add({ id: `ended-${n}`, state: 'failed' })
@@ -294,7 +294,7 @@ t.test('all views are put at the start and when Redis is back', async (t) => {
   t.equal(world.views.size, count + 1)
 })
 
-t.test('a renewal that was answered late counts from its asking', async (t) => {
+t.test('a lease with a late renewal counts from the time of the request', async (t) => {
   const { provider, world } = running()
   let [askedAt, latest] = [Infinity, 0]
   world.fault = (method) => {
@@ -315,7 +315,7 @@ t.test('a renewal that was answered late counts from its asking', async (t) => {
   t.ok(latest <= askedAt + limits.VIDEO_LEASE_MS - limits.VIDEO_LEASE_MARGIN_MS)
 })
 
-t.test('a claim that was answered at the end of its lease is worth nothing', async (t) => {
+t.test('a claim that is answered at the end of its lease is void', async (t) => {
   const { provider, world } = running()
   world.fault = (method) => {
     if (method === 'claim' && world.counted.length === 0)
@@ -349,7 +349,7 @@ for (const [method, polled] of [
   })
 }
 
-t.test("an expired job that is another's by now is not stopped at its provider", async (t) => {
+t.test('an expired job that another runner holds now is not stopped at its provider', async (t) => {
   const { provider, world, row } = running()
   Object.assign(row, { expiresAtMs: row.createdAtMs + 5_000 })
   world.fault = (method) => {
@@ -363,7 +363,7 @@ t.test("an expired job that is another's by now is not stopped at its provider",
   t.notOk(provider.calls.includes('cancel up-a'))
 })
 
-t.test('a job that expired without an answer of the store is still stopped at its provider', async (t) => {
+t.test('a job whose expiry the store did not confirm is still stopped at its provider', async (t) => {
   const { provider, world, row } = running()
   Object.assign(row, { expiresAtMs: row.createdAtMs + 5_000 })
   world.fault = (method) => (method === 'end' ? 'unheard' : 'none')

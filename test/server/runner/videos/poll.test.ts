@@ -9,7 +9,7 @@ const made = (count: number) => ({
 })
 
 t.test(
-  'polls begin soon, come less often as a job gets older, and never less often than the provider wants',
+  'polls start soon, become rarer as a job gets older, and are never rarer than the provider wants',
   async (t) => {
     const provider = scripted('tokens')
     const at: number[] = []
@@ -32,7 +32,7 @@ t.test(
   },
 )
 
-t.test('a provider that asks for more time gets it, within reason', async (t) => {
+t.test('the wait that a provider asks for is respected up to a maximum', async (t) => {
   const provider = scripted('tokens')
   let polls = 0
   const world = videoWorld([provider])
@@ -47,7 +47,7 @@ t.test('a provider that asks for more time gets it, within reason', async (t) =>
   t.equal(polls, 3)
 })
 
-t.test('a row counts the polls of its job, also those of the runner before', async (t) => {
+t.test('a row counts the polls of its job, including those by the previous runner', async (t) => {
   const provider = scripted('tokens')
   let polls = 0
   provider.onPoll = () => (++polls < 15 ? RUNNING : made(1))
@@ -94,7 +94,7 @@ t.test('a job that the provider reports as failed fails, at no cost', async (t) 
 })
 
 for (const count of [0, limits.VIDEO_CLIPS_MAX + 1]) {
-  t.test(`a provider that has made ${count} clips has its job failed`, async (t) => {
+  t.test(`a job for which the provider made ${count} clips fails`, async (t) => {
     const provider = scripted('tokens')
     provider.onPoll = () => made(count)
     const world = videoWorld([provider])
@@ -105,7 +105,7 @@ for (const count of [0, limits.VIDEO_CLIPS_MAX + 1]) {
   })
 }
 
-t.test('only polls that were granted are made, and the next ones when they are free', async (t) => {
+t.test('only granted polls are made, and the next ones when the budget allows', async (t) => {
   const provider = scripted('tokens', { concurrency: 100 })
   provider.onPoll = () => RUNNING
   const world = videoWorld([provider])
@@ -131,7 +131,7 @@ t.test('only polls that were granted are made, and the next ones when they are f
   t.equal(polls(), 8)
 })
 
-t.test('when polls are short, jobs of a small workspace do not wait for those of a big one', async (t) => {
+t.test('when polls are scarce, jobs of a small workspace do not wait for those of a big one', async (t) => {
   const provider = scripted('tokens', { concurrency: 100 })
   provider.onPoll = () => RUNNING
   const world = videoWorld([provider])
@@ -181,7 +181,7 @@ t.test('a provider that never answers does not delay the jobs of others', async 
   t.equal([...world.rows.values()].filter(({ state }) => state === 'completed').length, 100)
 })
 
-t.test('ten thousand jobs that wait have one timer between them', async (t) => {
+t.test('ten thousand waiting jobs share one timer', async (t) => {
   const provider = scripted('tokens', { concurrency: 1_000 })
   provider.onPoll = () => ({ kind: 'running', retryInMs: 300_000 })
   const world = videoWorld([provider])
@@ -193,7 +193,7 @@ t.test('ten thousand jobs that wait have one timer between them', async (t) => {
 })
 
 t.test(
-  'at a provider that takes a single call, submissions without end leave polls their turns, and polls leave submissions theirs',
+  'at a provider that allows one call at a time, endless submissions do not block polls, and polls do not block submissions',
   async (t) => {
     const provider = scripted('tokens', { concurrency: 1 })
     const world = videoWorld([provider])

@@ -25,7 +25,7 @@ t.test('a refusal of the provider fails the job at once, with its message and wi
   t.equal(submits(provider.calls), 1)
 })
 
-t.test('a long text of a provider is cut', async (t) => {
+t.test('a long text of a provider is shortened', async (t) => {
   const provider = scripted('tokens')
   provider.onSubmit = () => ({ kind: 'refused', error: 'x'.repeat(5_000) })
   const world = videoWorld([provider])
@@ -37,7 +37,7 @@ t.test('a long text of a provider is cut', async (t) => {
 
 for (const submit of ['token', 'lookup', 'blind'] as const) {
   t.test(
-    `a submission surely not sent is repeated after the wait that the provider asks: ${submit}`,
+    `a submission that was certainly not sent is repeated after the wait that the provider asks for: ${submit}`,
     async (t) => {
       const provider = scripted('tokens', { submit })
       let tries = 0
@@ -87,7 +87,7 @@ t.test('token: an unknown outcome repeats the same token until the provider answ
 })
 
 t.test(
-  'blind: an unknown outcome ends the job, never submits again, and is marked as a possible cost',
+  'blind: an unknown outcome ends the job without another submission, and is marked as a possible cost',
   async (t) => {
     const provider = scripted('tokens', { submit: 'blind' })
     provider.onSubmit = () => ({
@@ -107,7 +107,7 @@ t.test(
   },
 )
 
-t.test('blind: a row that another runner left in submission is ended without a call', async (t) => {
+t.test('blind: a job that another runner left in submission ends without a call', async (t) => {
   const provider = scripted('tokens', { submit: 'blind' })
   const world = videoWorld([provider])
   world.add({ id: 'a', state: 'submitting', submissions: 1 })
@@ -121,7 +121,7 @@ t.test('blind: a row that another runner left in submission is ended without a c
   t.same(provider.calls, [])
 })
 
-t.test('token: a row that another runner left in submission is submitted with its token', async (t) => {
+t.test('token: a job that another runner left in submission is submitted with its token', async (t) => {
   const provider = scripted('tokens')
   let token = ''
   provider.onSubmit = (order) => {
@@ -137,7 +137,7 @@ t.test('token: a row that another runner left in submission is submitted with it
 })
 
 for (const submit of ['token', 'blind'] as const) {
-  t.test(`a provider that gives the id of another job has its job failed: ${submit}`, async (t) => {
+  t.test(`a job for which the provider returns the id of another job fails: ${submit}`, async (t) => {
     const provider = scripted('tokens', { submit })
     provider.onSubmit = () => ({ kind: 'taken', upstreamId: 'the same' })
     provider.onPoll = () => ({ kind: 'running', retryInMs: null })
@@ -152,7 +152,7 @@ for (const submit of ['token', 'blind'] as const) {
   })
 }
 
-t.test('a row is in submission before the call is made', async (t) => {
+t.test('a row has the state `submitting` before the call is made', async (t) => {
   const provider = scripted('tokens')
   const world = videoWorld([provider])
   let state: unknown
@@ -166,7 +166,7 @@ t.test('a row is in submission before the call is made', async (t) => {
   t.equal(state, 'submitting')
 })
 
-t.test('a call that is late because the process stood still is not made', async (t) => {
+t.test('a call that is too late because the process was suspended is not made', async (t) => {
   const provider = scripted('tokens')
   const world = videoWorld([provider])
   world.add({ id: 'a' })
@@ -181,7 +181,7 @@ t.test('a call that is late because the process stood still is not made', async 
   t.equal(world.rows.get('a')?.submitEndsAtMs, null, 'the row says that nothing went out')
 })
 
-t.test('no more calls are under way at a provider than it takes', async (t) => {
+t.test('no more calls to a provider run at once than it allows', async (t) => {
   const provider = scripted('tokens', { concurrency: 4 })
   let [busy, most] = [0, 0]
   const world = videoWorld([provider])
@@ -200,7 +200,7 @@ t.test('no more calls are under way at a provider than it takes', async (t) => {
   t.ok([...world.rows.values()].every(({ state }) => state === 'running'))
 })
 
-t.test('the clock of Postgres may differ: it is never compared with ours', async (t) => {
+t.test('the clock of Postgres may differ from ours, because the two are never compared', async (t) => {
   const provider = scripted('tokens')
   const world = videoWorld([provider])
   const row = world.add({ id: 'a' })
@@ -254,7 +254,7 @@ t.test('a job that was cancelled while its call was prepared is not submitted', 
   t.same(provider.calls, [])
 })
 
-t.test('a call that is still prepared when the runner has ended is not made', async (t) => {
+t.test('a call that is still being prepared when the runner has ended is not made', async (t) => {
   const provider = scripted('tokens')
   const world = videoWorld([provider])
   const { submit } = provider

@@ -40,7 +40,7 @@ function endless(res: ServerResponse): () => number {
   return () => bytes
 }
 
-t.test('2xx with a body that never ends is delivered, and its connection is given up', async (t) => {
+t.test('a 2xx with an endless body counts as delivered, and its connection is closed', async (t) => {
   const stand = await openWebhookStand(t)
   let taken = (): number => 0
   t.equal(
@@ -61,11 +61,11 @@ t.test('a 2xx with a stalled body is delivered, and holds its place no longer th
   t.match(await stand.rows(), [{ state: 'delivered' }])
 })
 
-t.test('a receiver that never answers has taken its time', async (t) => {
+t.test('a receiver that never answers times out', async (t) => {
   t.equal(await outcomeOf(await openWebhookStand(t), () => undefined, SHORT_MS), 'timeout')
 })
 
-t.test('a receiver that drips its headers has taken its time', async (t) => {
+t.test('a receiver that sends its headers too slowly times out', async (t) => {
   let drip: NodeJS.Timeout | undefined
   t.teardown(() => clearInterval(drip))
   t.equal(
@@ -81,7 +81,7 @@ t.test('a receiver that drips its headers has taken its time', async (t) => {
   )
 })
 
-t.test('headers without end are no answer', async (t) => {
+t.test('endless headers do not count as an answer', async (t) => {
   t.equal(
     await outcomeOf(await openWebhookStand(t), (res) => {
       res.socket?.write('HTTP/1.1 200 OK\r\n')
@@ -105,7 +105,7 @@ t.test('endless informational answers are not an answer', async (t) => {
   t.match(outcome, /^(timeout|unreachable)$/)
 })
 
-t.test('a reset, an answer that is not HTTP and a closed port are no answer', async (t) => {
+t.test('a reset, an answer that is not HTTP and a closed port do not count as answers', async (t) => {
   t.equal(await outcomeOf(await openWebhookStand(t), (res) => void res.socket?.destroy()), 'unreachable')
   t.equal(
     await outcomeOf(await openWebhookStand(t), (res) => void res.socket?.end('SSH-2.0-hello\r\n')),
@@ -144,7 +144,7 @@ t.test('a certificate of another name or issuer is refused before anything is se
 })
 
 t.test(
-  'a name that leads to a private address by now is refused, and delivered to when it does no more',
+  'a name that resolves to a private address is refused, and delivered to when it resolves to a public one again',
   async (t) => {
     let address = '10.0.0.1'
     const stand = await openWebhookStand(t, {
@@ -161,7 +161,7 @@ t.test(
   },
 )
 
-t.test('an address that webhooks may not use is refused without a connection', async (t) => {
+t.test('a forbidden address is refused without a connection', async (t) => {
   const stand = await openWebhookStand(t, { allow: ['http:127.0.0.0/8'] })
   const { port } = stand.receiver
   const urls = [

@@ -21,7 +21,7 @@ import { verifiesAsB5, verifiesAsStandard } from '../../../support/webhooks/webh
 
 t.setTimeout(600_000)
 
-t.test('a receiver gets the written body, and verifies it in either form', async (t) => {
+t.test('a receiver gets the body as written, and can verify it in either form', async (t) => {
   const { receiver, secrets, workspaceId, start, tell, settled } = await openWebhookStand(t)
   const reported = await tell()
   start()
@@ -54,7 +54,7 @@ t.test('every attempt has the same id, key and bytes', async (t) => {
   t.equal(new Set(seen).size, 1)
 })
 
-t.test('after eight failed attempts it is a dead letter, with a line in the log', async (t) => {
+t.test('after eight failed attempts a delivery is a dead letter, and a line is logged', async (t) => {
   const { receiver, start, tell, settled, log, outcomes } = await openWebhookStand(t)
   receiver.answerWith((res) => res.writeHead(503).end())
   await tell()
@@ -88,7 +88,7 @@ t.test('410 ends a delivery, and later ones for that address are not sent', asyn
   )
 })
 
-t.test('a receiver that hangs delays no other', async (t) => {
+t.test('a receiver that does not answer delays no others', async (t) => {
   const { receiver, start, tell, rows } = await openWebhookStand(t)
   receiver.answerWith((res, _nth, { headers }) => {
     if (!headers.host?.startsWith('dead.')) res.end()
@@ -107,7 +107,7 @@ t.test('a receiver that hangs delays no other', async (t) => {
   await sender.close()
 })
 
-t.test('one workspace and a runner have no more attempts under way than their limit', async (t) => {
+t.test('a workspace and a runner never have more running attempts than their limit', async (t) => {
   const { receiver, start, tell, store } = await openWebhookStand(t)
   receiver.answerWith(() => undefined)
   const hosts = Math.ceil(WEBHOOK_WORKSPACE_CALLS_MAX / WEBHOOK_HOST_CALLS_MAX) + 1
@@ -144,7 +144,7 @@ t.test('while a secret is replaced, receivers with either one verify deliveries'
   }
 })
 
-t.test('a wake-up is enough: nothing waits for the next sweep', async (t) => {
+t.test('a delivery starts at its wake-up, without waiting for the next sweep', async (t) => {
   const { start, tell, settled, wake, store } = await openWebhookStand(t)
   const asked: number[] = []
   const deliveries = openDeliveries({ store })
@@ -159,7 +159,7 @@ t.test('a wake-up is enough: nothing waits for the next sweep', async (t) => {
   t.match(await settled(), [{ state: 'delivered' }])
 })
 
-t.test('Retry-After puts the next attempt off', async (t) => {
+t.test('Retry-After delays the next attempt', async (t) => {
   const { receiver, start, tell, store } = await openWebhookStand(t)
   receiver.answerWith((res) => res.writeHead(429, { 'retry-after': '3600' }).end())
   const booked: (number | null)[] = []
@@ -176,7 +176,7 @@ t.test('Retry-After puts the next attempt off', async (t) => {
   t.same(booked, [3_600_000])
 })
 
-t.test('a runner that dies between answer and booking is the only cause of a second one', async (t) => {
+t.test('a second delivery occurs only when a runner dies between the answer and its booking', async (t) => {
   const { receiver, start, tell, settled, store } = await openWebhookStand(t)
   const deliveries = openDeliveries({ store })
   await tell()
@@ -201,7 +201,7 @@ t.test('a runner that dies between answer and booking is the only cause of a sec
   present<() => void>(bury)()
 })
 
-t.test('an answer is booked when the store is back, and nothing is sent twice', async (t) => {
+t.test('an answer is booked after an outage of the store, and nothing is sent twice', async (t) => {
   const { receiver, start, tell, settled, store } = await openWebhookStand(t)
   const deliveries = openDeliveries({ store })
   let failures = 0
@@ -216,7 +216,7 @@ t.test('an answer is booked when the store is back, and nothing is sent twice', 
   t.equal(receiver.received.length, 1)
 })
 
-t.test('a store that is away is asked again, and logged once', async (t) => {
+t.test('an unavailable store is asked again, and logged once', async (t) => {
   const { start, tell, settled, store, log } = await openWebhookStand(t)
   const deliveries = openDeliveries({ store })
   let failures = 0
@@ -257,7 +257,7 @@ t.test('a delivery that we cannot sign or send does not count as an attempt', as
   t.equal(receiver.received.length, 1)
 })
 
-t.test('an ending sender waits for the attempt under way, and takes no more', async (t) => {
+t.test('an ending sender waits for the running attempt, and claims no more', async (t) => {
   const { receiver, start, tell, rows } = await openWebhookStand(t)
   let answer: () => void = () => undefined
   receiver.answerWith((res) => void (answer = () => res.end()))
@@ -272,7 +272,7 @@ t.test('an ending sender waits for the attempt under way, and takes no more', as
   t.equal(receiver.received.length, 1)
 })
 
-t.test('claims of an ending or stopped sender are given back unsent', async (t) => {
+t.test('an ending or stopped sender releases its claims unsent', async (t) => {
   const { receiver, start, tell, store, rows } = await openWebhookStand(t)
   const deliveries = openDeliveries({ store })
   let release = 0
@@ -287,7 +287,7 @@ t.test('claims of an ending or stopped sender are given back unsent', async (t) 
   t.equal(receiver.received.length, 0)
 })
 
-t.test('a sender that ends while it begins its claims gives the rest back', async (t) => {
+t.test('a sender that ends while it starts its claimed deliveries releases the rest', async (t) => {
   const { start, tell, store, rows } = await openWebhookStand(t)
   const deliveries = openDeliveries({ store })
   for (let nth = 0; nth < 10; nth++) await tell()
@@ -324,7 +324,7 @@ t.test('neither the address nor the secret is in the log', async (t) => {
   t.notOk(text.includes(present(must(await secrets.current(workspaceId))[0]).text.slice(6)))
 })
 
-t.test('the times are those of the contract', async (t) => {
+t.test('the time limits are those of the contract', async (t) => {
   t.match(WEBHOOK_TIMING, {
     attemptMs: WEBHOOK_ATTEMPT_MS_MAX,
     leaseMs: WEBHOOK_LEASE_MS,
@@ -333,7 +333,7 @@ t.test('the times are those of the contract', async (t) => {
   t.equal(WEBHOOK_ATTEMPT_MS_MAX, 15_000)
 })
 
-t.test('a delivery not ready before the end of its lease is left to others', async (t) => {
+t.test('a delivery that is not ready before the end of its lease is left to other senders', async (t) => {
   const { receiver, secrets, start, tell, settled, log } = await openWebhookStand(t)
   const timing = { ...COMPRESSED, leaseMs: 20_500, attemptMs: 20_000 }
   let asked = 0

@@ -27,7 +27,7 @@ async function fill({ sql }: Store, organizationId: string, count: number): Prom
 }
 
 t.test(
-  'a search with few hits reads a bounded number of rows, and finds the rest from where it stopped',
+  'a search with few hits reads a limited number of rows, and the next one continues where it stopped',
   async (t) => {
     const { store, organizationId } = await stand(t)
     await fill(store, organizationId, AUDIT_LOOKED_MAX + 5)
@@ -75,7 +75,7 @@ t.test('each of two organizations finds only its own events with any filter', as
   }
 })
 
-t.test('an instant is the number of the first row that is not before it', async (t) => {
+t.test('a time is converted to the number of the first row that is not before it', async (t) => {
   const { store, organizationId } = await stand(t)
   const from = async (text: string): Promise<unknown> =>
     (await store.sql`SELECT audit_n_from(${organizationId}, ${text}::text::timestamptz)::int AS n`)[0]?.['n']
@@ -91,7 +91,7 @@ t.test('an instant is the number of the first row that is not before it', async 
   }
 })
 
-t.test('the time of the log does not go back with the clock', async (t) => {
+t.test('times in the audit log do not go back when the clock does', async (t) => {
   const { store, organizationId } = await stand(t)
   await store.sql.begin((tx) => appendAudit(tx, auditEvent(organizationId)))
   await store.sql`UPDATE audit_heads SET at = '2099-01-01T00:00:00Z'`

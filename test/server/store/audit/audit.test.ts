@@ -27,7 +27,7 @@ async function faultsOf(store: Store, organizationId: string): Promise<readonly 
   return must(await verifyAudit(store, organizationId)).faults
 }
 
-t.test('an untouched chain is whole, and returns every event as it was appended', async (t) => {
+t.test('an unmodified chain is valid, and returns every event as it was appended', async (t) => {
   const { store, organizationId } = await chainOfTen(t)
   t.same(must(await verifyAudit(store, null)), { checked: 10, faults: [] })
   const rows: AuditRow[] = []
@@ -67,7 +67,7 @@ const TAMPERINGS: readonly (readonly [string, string, number, AuditFault['proble
   ['the text to what is no JSON', `UPDATE audit SET text = 'x' WHERE n = 4`, 4, 'edited'],
 ]
 for (const [what, statement, n, problem] of TAMPERINGS) {
-  t.test(`editing ${what} in SQL is found`, async (t) => {
+  t.test(`detects an edit of ${what} in SQL`, async (t) => {
     const { store, organizationId } = await chainOfTen(t)
     await store.sql.unsafe(statement)
     t.same(await faultsOf(store, organizationId), [{ organizationId, n, problem }])
@@ -87,19 +87,19 @@ for (const [what, where, n] of [
   })
 }
 
-t.test('dropping all of them is found', async (t) => {
+t.test('detects that all events were dropped', async (t) => {
   const { store, organizationId } = await chainOfTen(t)
   await store.sql`DELETE FROM audit`
   t.same(await faultsOf(store, organizationId), [{ organizationId, n: 1, problem: 'missing' }])
 })
 
-t.test('dropping the head of a chain is found where it begins', async (t) => {
+t.test('detects a dropped head record, at the first event of its chain', async (t) => {
   const { store, organizationId } = await chainOfTen(t)
   await store.sql`DELETE FROM audit_heads`
   t.same(await faultsOf(store, organizationId), [{ organizationId, n: 1, problem: 'edited' }])
 })
 
-t.test('renumbering the events after a dropped one is found', async (t) => {
+t.test('detects that the events after a dropped one were renumbered', async (t) => {
   const { store, organizationId } = await chainOfTen(t)
   await store.sql`DELETE FROM audit WHERE n = 5`
   for (let n = 6; n <= 10; n++) await store.sql`UPDATE audit SET n = ${n - 1} WHERE n = ${n}`
@@ -107,7 +107,7 @@ t.test('renumbering the events after a dropped one is found', async (t) => {
   t.same(await faultsOf(store, organizationId), [{ organizationId, n: 5, problem: 'edited' }])
 })
 
-t.test('exchanging two events is found at the first', async (t) => {
+t.test('detects two exchanged events at the first one', async (t) => {
   const { store, organizationId } = await chainOfTen(t)
   await store.sql`UPDATE audit SET n = 1000 WHERE n = 3`
   await store.sql`UPDATE audit SET n = 3 WHERE n = 6`
@@ -115,7 +115,7 @@ t.test('exchanging two events is found at the first', async (t) => {
   t.same(await faultsOf(store, organizationId), [{ organizationId, n: 3, problem: 'edited' }])
 })
 
-t.test('moving an event to another organization is found in both', async (t) => {
+t.test('detects an event that was moved to another organization, in both chains', async (t) => {
   const { store, organizationId } = await chainOfTen(t)
   const other = await organization(store, 'p')
   await store.sql.begin((tx) => appendAudit(tx, auditEvent(other)))
@@ -130,14 +130,14 @@ t.test('moving an event to another organization is found in both', async (t) => 
   )
 })
 
-t.test('adding an event in SQL after the newest is found there', async (t) => {
+t.test('detects an event that was added in SQL after the newest one', async (t) => {
   const { store, organizationId } = await chainOfTen(t)
   await store.sql`
     INSERT INTO audit SELECT organization_id, 11, at, workspace_id, operation, outcome, object_kind, object_id, actor_id, text, hash FROM audit WHERE n = 10`
   t.same(await faultsOf(store, organizationId), [{ organizationId, n: 11, problem: 'edited' }])
 })
 
-t.test('an event of a change that is rolled back is not in the log, and leaves no gap', async (t) => {
+t.test('an event of a change that is rolled back is not in the audit log, and leaves no gap', async (t) => {
   const { store, organizationId } = await chainOfTen(t)
   const undone = store.sql.begin(async (tx) => {
     await appendAudit(tx, auditEvent(organizationId))
@@ -148,7 +148,7 @@ t.test('an event of a change that is rolled back is not in the log, and leaves n
   t.same(must(await verifyAudit(store, organizationId)), { checked: 11, faults: [] })
 })
 
-t.test('many that append at once make one chain without gaps', async (t) => {
+t.test('many concurrent appends make one chain without gaps', async (t) => {
   const { store, organizationId } = await chainOfTen(t)
   const other = await organization(store, 'p')
   const both = [auditEvent(organizationId), auditEvent(other)]

@@ -44,7 +44,7 @@ function gathering(t: Test, everyMs = NEVER_MS) {
 }
 
 t.test(
-  `the first of equal refusals is appended at once, those that follow as one row each ${REFUSALS_GATHERED_MS} ms with their count`,
+  `the first of equal refusals is appended at once, and the following ones as one row with a count each ${REFUSALS_GATHERED_MS} ms`,
   async (t) => {
     const { refusals, rows, counts } = gathering(t)
     t.ok(
@@ -84,7 +84,7 @@ t.test('refusals that differ in secret, host, reason, key or operation are not e
 })
 
 t.test(
-  'each row counts the refusals since the one before; without repetition the next is a first one again',
+  'each row counts the refusals since the previous row; after an interval without any, the next one is appended at once',
   async (t) => {
     const { refusals, counts, next } = gathering(t, 30)
     refusals.note(refusal('a'))
@@ -120,7 +120,7 @@ t.test('distinct refusals of an actor are bounded; others are counted together, 
 const byKey = (n: number): Partial<AuditEvent> => ({ actor: { kind: 'key', id: `k${n}` }, workspaceId: 'w' })
 
 t.test(
-  'many keys of one organization do not switch the gathering off, neither its own nor that of others',
+  'many keys of one organization do not disable the gathering of refusals, neither for it nor for others',
   async (t) => {
     const { refusals, rows } = gathering(t)
     for (let key = 0; key < 100; key++)
@@ -146,7 +146,7 @@ t.test(
 )
 
 t.test(
-  'where a process counts as many as it may, those of an organization are counted together by reason',
+  'when a process counts the maximum of refusals, further ones of an organization are counted together by reason',
   async (t) => {
     const { refusals, rows } = gathering(t)
     for (let n = 0; n < REFUSALS_GATHERED_MAX; n++) {

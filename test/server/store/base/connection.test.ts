@@ -24,7 +24,7 @@ async function problemOf(work: PromiseLike<unknown>): Promise<string> {
   }
 }
 
-t.test('an IPv6 address is connected to, not looked up', async (t) => {
+t.test('an IPv6 address is used for the connection without a DNS lookup', async (t) => {
   const problem = await problemOf(opened(t, 'postgres://u:p@[::1]:1/d').sql`SELECT 1`)
   t.match(problem, /^E(CONNREFUSED|ADDRNOTAVAIL|AFNOSUPPORT|NETUNREACH)/)
 })

@@ -120,7 +120,7 @@ t.test('a hint beyond a missed one brings the missed one at once', async (t) => 
   t.equal(feed.epoch, 2)
 })
 
-t.test('a hint with a number of another installation hides no change', async (t) => {
+t.test('a hint from another installation hides no change with the same number', async (t) => {
   const store = await openTestStore(t)
   const hints = testHints()
   const { feed, received } = await follow(t, store, hints)
@@ -131,7 +131,7 @@ t.test('a hint with a number of another installation hides no change', async (t)
   t.same(idsOf(received), ['foreign', 'ours'])
 })
 
-t.test('a reader whose changes were pruned drops everything', async (t) => {
+t.test('a reader whose unread changes were pruned drops everything', async (t) => {
   const store = await openTestStore(t)
   const { feed, received } = await follow(t, store)
   await change(store, 'lost')
@@ -142,7 +142,7 @@ t.test('a reader whose changes were pruned drops everything', async (t) => {
   t.equal(feed.epoch, 2)
 })
 
-t.test('a database that was set back drops everything', async (t) => {
+t.test('a reader drops everything when the database was reset to an earlier state', async (t) => {
   const store = await openTestStore(t)
   const { feed, received } = await follow(t, store)
   await change(store, 'a')
@@ -152,7 +152,7 @@ t.test('a database that was set back drops everything', async (t) => {
   t.same(idsOf(received), ['a', '*'])
 })
 
-t.test('more changes than one poll reads drop everything', async (t) => {
+t.test('a reader drops everything when there are more changes than one poll reads', async (t) => {
   const store = await openTestStore(t)
   const { feed, received } = await follow(t, store)
   await store.sql`INSERT INTO invalidations (n, kind, id) SELECT n, 'key', n::text FROM generate_series(1, 1001) AS n`
@@ -163,7 +163,7 @@ t.test('more changes than one poll reads drop everything', async (t) => {
 
 for (const away of ['cut', 'freeze'] as const) {
   t.test(
-    `polls of a store fail in time after a ${away}, and the first good one delivers the missed changes`,
+    `polls fail in time after a ${away} of the store, and the first successful one delivers the missed changes`,
     async (t) => {
       const { direct, store, relay } = await openFarStore(t)
       const { feed, received } = await follow(t, store)
@@ -182,7 +182,7 @@ for (const away of ['cut', 'freeze'] as const) {
 }
 
 t.test(
-  'one slow poll is no outage, as when the loop is blocked while a front starts; a second one is',
+  'one slow poll, for example while the event loop is blocked at startup, is no outage, and a second one is',
   async (t) => {
     const { store, relay } = await openFarStore(t)
     const log = keptLog()
@@ -207,7 +207,7 @@ t.test(
   },
 )
 
-t.test('a store that is away from the start was away since then, and not since 1970', async (t) => {
+t.test('an outage that exists from the start is measured from the start, not from 1970', async (t) => {
   const { store, relay } = await openFarStore(t)
   await relay.cut()
   const log = keptLog()

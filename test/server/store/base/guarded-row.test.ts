@@ -21,7 +21,7 @@ async function chores(t: Tap, ...ids: readonly string[]): Promise<Store> {
   return store
 }
 
-t.test('one of many claimers gets the row', async (t) => {
+t.test('only one of many claimers gets the row', async (t) => {
   const { sql } = await chores(t, 'a')
   const claims = await Promise.all(Array.from({ length: 20 }, () => rows.claim(sql, 'a', LONG_MS)))
   t.same(
@@ -30,7 +30,7 @@ t.test('one of many claimers gets the row', async (t) => {
   )
 })
 
-t.test('a claimer whose lease ran out and was taken over can no longer write', async (t) => {
+t.test('a claimer whose lease expired and was taken over can no longer write', async (t) => {
   const { sql } = await chores(t, 'a')
   const stale = present(await rows.claim(sql, 'a', SPENT_MS))
   const fresh = present(await rows.claim(sql, 'a', LONG_MS))
@@ -41,14 +41,14 @@ t.test('a claimer whose lease ran out and was taken over can no longer write', a
   t.same(await sql`SELECT state, note FROM chores`, [{ state: 'done', note: 'fresh' }])
 })
 
-t.test('a claimer whose lease ran out goes on until another one takes over', async (t) => {
+t.test('a claimer whose lease expired can continue until another one takes over', async (t) => {
   const { sql } = await chores(t, 'a')
   const claim = present(await rows.claim(sql, 'a', SPENT_MS))
   t.equal(await rows.renew(sql, claim, LONG_MS), true)
   t.equal(await rows.claim(sql, 'a', LONG_MS), null)
 })
 
-t.test('a row advances only from the state that its claimer believes in', async (t) => {
+t.test('a row advances only from the state that its claimer expects', async (t) => {
   const { sql } = await chores(t, 'a')
   const claim = present(await rows.claim(sql, 'a', LONG_MS))
   const running = await rows.advance(sql, claim, 'running')
@@ -56,7 +56,7 @@ t.test('a row advances only from the state that its claimer believes in', async 
   t.equal(await rows.advance(sql, claim, 'done'), null)
 })
 
-t.test('a row without work left is neither due nor claimed', async (t) => {
+t.test('a finished row is neither due nor claimed', async (t) => {
   const { sql } = await chores(t, 'a')
   await sql`UPDATE chores SET state = 'done'`
   t.same(await rows.due(sql, 10), [])
@@ -76,7 +76,7 @@ t.test('a released row is due again at its time, and its giver is fenced off', a
   t.same(await rows.due(sql, 10), ['now'])
 })
 
-t.test('an advance is part of its transaction', async (t) => {
+t.test('an advance is rolled back with its transaction', async (t) => {
   const { sql } = await chores(t, 'a')
   const claim = present(await rows.claim(sql, 'a', LONG_MS))
   await t.rejects(
@@ -105,7 +105,7 @@ t.test('claims that are renewed together keep their counts, where the table has 
   t.same(await rows.renewAll(sql, claims, LONG_MS), ['c'], 'and not where it does not')
 })
 
-t.test('the lease is counted from the claim, not from the begin of its transaction', async (t) => {
+t.test('the lease counts from the claim, not from the start of its transaction', async (t) => {
   const { sql } = await chores(t, 'a')
   const [row] = await sql.begin(async (tx) => {
     await tx`SELECT pg_sleep(0.05)`

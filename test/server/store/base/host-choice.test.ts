@@ -39,7 +39,7 @@ function lookAt(known: Known): (place: HostPlace) => Promise<HostState> {
   }
 }
 
-t.test('a host that takes writes is chosen, before one that is read-only by a setting', async (t) => {
+t.test('chooses a host that accepts writes before one that a setting makes read-only', async (t) => {
   t.equal(await chosen('read-write', [AWAY, STANDBY, PRIMARY]), 2)
   t.equal(await chosen('read-write', [READ_ONLY, PRIMARY]), 1)
   t.equal(await chosen('read-write', [STANDBY, READ_ONLY]), 1)
@@ -51,7 +51,7 @@ t.test('a host that takes writes is chosen, before one that is read-only by a se
   t.equal(await chosen(null, [STANDBY, PRIMARY]), 0)
 })
 
-t.test('where no host fits, each is named with its reason', async (t) => {
+t.test('when no host is suitable, the error names each host with its reason', async (t) => {
   const coded = (code: string, message = ''): Error => Object.assign(new Error(message), { code })
   const states = [
     AWAY,
@@ -79,39 +79,36 @@ t.test('where no host fits, each is named with its reason', async (t) => {
   )
 })
 
-t.test(
-  'while no host takes writes each statement is refused, and the next after the promotion is not',
-  async (t) => {
-    const server = await startPostgresServer(t)
-    await server.stop()
-    await server.start('nobody')
-    const url = urlOfAll([{ port: await freePort() }, server])
-    const options = { poolMax: 4, applicationName: 'sluice-test', connectSMax: 30 }
-    const [store, stranger] = [
-      openStore({ ...options, url }),
-      openStore({ ...options, url: url.replace(/:[^:@]+@/, ':wrong@') }),
-    ]
-    t.teardown(() => Promise.all([store.close(), stranger.close()]))
-    const ask = (by = store): Promise<unknown> =>
-      by.sql`SELECT 1`.then(
-        () => null,
-        (problem: unknown) => problem,
-      )
-    for (const problem of await Promise.all([ask(), ask(), ask(), ask(), ask(), ask()])) {
-      t.ok(isAway(problem) && isComingUp(problem))
-      t.match(problem, { message: /^no Postgres host fits .*ECONNREFUSED.* is a standby$/ })
-    }
-    t.match(await ask(stranger), { message: /password authentication failed/ })
-    await server.promote()
-    await until(async () => (await ask()) === null)
-    await store.sql`CREATE TABLE written (id int)`
-    await server.stop()
-    await server.start('nobody')
-    await until('the server that became a standby is left', async () => /standby/.test(String(await ask())))
-  },
-)
+t.test('statements are refused while no host accepts writes, and accepted after a promotion', async (t) => {
+  const server = await startPostgresServer(t)
+  await server.stop()
+  await server.start('nobody')
+  const url = urlOfAll([{ port: await freePort() }, server])
+  const options = { poolMax: 4, applicationName: 'sluice-test', connectSMax: 30 }
+  const [store, stranger] = [
+    openStore({ ...options, url }),
+    openStore({ ...options, url: url.replace(/:[^:@]+@/, ':wrong@') }),
+  ]
+  t.teardown(() => Promise.all([store.close(), stranger.close()]))
+  const ask = (by = store): Promise<unknown> =>
+    by.sql`SELECT 1`.then(
+      () => null,
+      (problem: unknown) => problem,
+    )
+  for (const problem of await Promise.all([ask(), ask(), ask(), ask(), ask(), ask()])) {
+    t.ok(isAway(problem) && isComingUp(problem))
+    t.match(problem, { message: /^no Postgres host fits .*ECONNREFUSED.* is a standby$/ })
+  }
+  t.match(await ask(stranger), { message: /password authentication failed/ })
+  await server.promote()
+  await until(async () => (await ask()) === null)
+  await store.sql`CREATE TABLE written (id int)`
+  await server.stop()
+  await server.start('nobody')
+  await until('the server that became a standby is left', async () => /standby/.test(String(await ask())))
+})
 
-t.test('a client that ended while it chose a host opens no connection', async (t) => {
+t.test('a client that is closed during the choice of a host opens no connection', async (t) => {
   const choice = new HostChoice([{ host: '127.0.0.1', port: 1 }], 'primary', async () => PRIMARY)
   choice.end()
   const socket = await choice.socket()

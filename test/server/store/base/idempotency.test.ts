@@ -72,7 +72,7 @@ t.test('a repetition gets the answer of the first call', async (t) => {
 })
 
 t.test(
-  'another request under the key is a mismatch, while the first runs and when it has answered; another key is not',
+  'another request under the same key is a mismatch, during and after the first call, and another key is not',
   async (t) => {
     const { answers, begin, first } = await openStand(t)
     const claim = await first()
@@ -84,7 +84,7 @@ t.test(
   },
 )
 
-t.test('one of many calls that race in two processes is first, and the others get its answer', async (t) => {
+t.test('one of many racing calls in two processes is the first, and the others get its answer', async (t) => {
   const { answers, openAnswers } = await openStand(t, { waitMs: NEVER_MS })
   const processes = [answers, openAnswers()]
   let firsts = 0
@@ -102,14 +102,14 @@ t.test('one of many calls that race in two processes is first, and the others ge
   t.same(ends, Array(12).fill(ANSWER))
 })
 
-t.test('a repetition waits for a bounded time, and one whose caller leaves ends at once', async (t) => {
+t.test('a repetition waits for a limited time, and ends at once when its caller disconnects', async (t) => {
   const { answers, begin, first } = await openStand(t, { waitMs: 20 })
   await first()
   t.match(await begin(), { failure: { name: 'idempotency_running', retryAfterS: 5 } })
   t.match(await answers.begin({ idempotency: KEY, holder: 'w', signal: AbortSignal.abort() }), { ok: false })
 })
 
-t.test('refuses repetitions beyond the number that may wait, at once', async (t) => {
+t.test('refuses at once repetitions beyond the maximum number of waiting ones', async (t) => {
   const { answers, begin, first } = await openStand(t, { waitMs: NEVER_MS })
   const claim = await first()
   const ends = Array.from({ length: WAITING_REPEATS_MAX + 2 }, () => begin())
@@ -134,7 +134,7 @@ t.test(
   },
 )
 
-t.test('a caller that leaves while it becomes the first leaves no claim', async (t) => {
+t.test('a caller that disconnects while it becomes the first keeps no claim', async (t) => {
   const { answers, begin } = await openStand(t, { waitMs: NEVER_MS })
   const leaving = new AbortController()
   const begun = answers.begin({ idempotency: KEY, holder: 'w', signal: leaving.signal })
@@ -165,7 +165,7 @@ t.test('a call that takes longer than a lease keeps its key', async (t) => {
   await answers.remember(claim, ANSWER)
 })
 
-t.test('an answer that comes while the store is away is kept when it is back', async (t) => {
+t.test('an answer that arrives during an outage of the store is stored after it', async (t) => {
   const { begin, openAnswers, store } = await openStand(t, { waitMs: NEVER_MS })
   const away = openStore({
     url: 'postgres://nobody@127.0.0.1:1/nothing',
@@ -190,7 +190,7 @@ t.test('an answer that comes while the store is away is kept when it is back', a
 })
 
 t.test(
-  'an answer can be kept in the transaction that it describes, and is then not overwritten',
+  'an answer can be stored in the transaction that it describes, and is not overwritten then',
   async (t) => {
     const { store, answers, begin, first } = await openStand(t)
     const claim = await first()
@@ -212,7 +212,7 @@ t.test('a key that a file has is taken for all else, and the other way round', a
   t.match(await upload('once'), { value: { kind: 'new' } })
 })
 
-t.test('after a day a key is new again, whether or not it was pruned', async (t) => {
+t.test('after a day a key can be used again, whether or not it was pruned', async (t) => {
   const { store, answers, begin, first } = await openStand(t)
   for (const isSwept of [false, true]) {
     await answers.remember(await first(), ANSWER)
@@ -222,14 +222,14 @@ t.test('after a day a key is new again, whether or not it was pruned', async (t)
   }
 })
 
-t.test('the sweep leaves calls that run and answers of the last day', async (t) => {
+t.test('the sweep keeps running calls and the answers of the last day', async (t) => {
   const { store, answers, begin, first } = await openStand(t)
   await answers.remember(await first(), ANSWER)
   claimOf(await begin({ key: 'runs' }))
   t.match(await runStep(store, agedRows(store, IDEMPOTENCY, IDEMPOTENCY_KEPT)), { rows: 0 })
 })
 
-t.test('an answer has a greatest size', async (t) => {
+t.test('an answer above KEPT_ANSWER_BYTES_MAX is not stored', async (t) => {
   const { answers, first } = await openStand(t)
   const claim = await first()
   await t.rejects(answers.remember(claim, { ...ANSWER, json: `"${'x'.repeat(KEPT_ANSWER_BYTES_MAX)}"` }))

@@ -14,19 +14,16 @@ async function problemOf(work: Promise<unknown>): Promise<unknown> {
   )
 }
 
-t.test(
-  'transactions whose backend is ended in any of their steps reject, and the process lives',
-  async (t) => {
-    const { options } = await openTestStore(t)
-    // An error that no code can catch would end this process too.
-    const program = fileURLToPath(new URL('../../../support/stores/lost-transactions.js', import.meta.url))
-    const child = fork(program, [options.url], { env: plainEnvironment(), silent: true })
-    let stated = ''
-    child.stderr?.on('data', (text: Buffer) => (stated += text.toString()))
-    const [code] = (await once(child, 'exit')) as [number | null]
-    t.equal(code, 0, stated)
-  },
-)
+t.test('transactions whose backend is terminated in any step reject, and the process survives', async (t) => {
+  const { options } = await openTestStore(t)
+  // An error that no code can catch would end this process too.
+  const program = fileURLToPath(new URL('../../../support/stores/lost-transactions.js', import.meta.url))
+  const child = fork(program, [options.url], { env: plainEnvironment(), silent: true })
+  let stated = ''
+  child.stderr?.on('data', (text: Buffer) => (stated += text.toString()))
+  const [code] = (await once(child, 'exit')) as [number | null]
+  t.equal(code, 0, stated)
+})
 
 t.test('a transaction that continues after the loss of its connection rejects with the loss', async (t) => {
   const { store, relay } = await openFarStore(t)
@@ -49,13 +46,13 @@ t.test('a transaction that continues after the loss of its connection rejects wi
   t.pass('the pool is whole')
 })
 
-t.test('a transaction that fails with the code of a foreign connection is rolled back', async (t) => {
+t.test('a transaction that fails with the error code of another connection is rolled back', async (t) => {
   const { sql } = await openTestStore(t)
   const left = Object.assign(new Error('left'), { code: 'EPIPE' })
   t.equal(await problemOf(sql.begin(() => Promise.reject(left))), left)
 })
 
-t.test('a transaction that fails by itself is rolled back', async (t) => {
+t.test('a transaction that fails with its own error is rolled back', async (t) => {
   const { sql } = await openTestStore(t)
   await sql`CREATE TABLE kept (n integer)`
   const problem = await problemOf(

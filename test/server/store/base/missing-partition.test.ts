@@ -14,7 +14,7 @@ const WRITES = 16
 /** Statements between the starts of two writes of a day, so that some connect while the partition is attached. */
 const BETWEEN = 3
 
-t.test('connections that are opened while a partition is made find it', async (t) => {
+t.test('connections that are opened during the creation of a partition find it', async (t) => {
   const store = await openTestStore(t)
   for (let nth = 0; nth < DAYS; nth++) {
     const day = new Date(Date.UTC(2031, 0, 1 + nth))
@@ -38,7 +38,7 @@ t.test('connections that are opened while a partition is made find it', async (t
   }
 })
 
-t.test('a write whose partition stays away fails after four tries', async (t) => {
+t.test('a write whose partition remains missing fails after four attempts', async (t) => {
   const store = await openTestStore(t)
   let tries = 0
   const write = async () => {

@@ -24,7 +24,7 @@ for (const [{ id: organizationId }, slug] of [
   must(await createWorkspace(store, { organizationId, name: slug, slug }))
 }
 
-t.test('suggests only own workspaces to an organization, and all to the command line', async (t) => {
+t.test('suggests to an organization only its own workspaces, and to the command line all', async (t) => {
   const own1 = 'There is no such workspace. `prodction` was not found. Nearest: `production`.'
   t.equal(reported(await findWorkspace(store.sql, 'prodction', own.id)), own1)
   t.equal(reported(await workspaceIdOf(store.sql, own.id, 'prodction')), own1)

@@ -61,7 +61,7 @@ t.test('when one of several hosts no longer answers, statements that wait for it
   t.ok(isAway(await problemOf(store.sql`SELECT 1`)))
 })
 
-t.test('an answer that comes too late is given up', async (t) => {
+t.test('waiting for an answer ends at its time limit', async (t) => {
   const store = await openTestStore(t)
   await store.warm()
   const holder = await store.sql.reserve()
@@ -72,7 +72,7 @@ t.test('an answer that comes too late is given up', async (t) => {
   holder.release()
 })
 
-t.test('work that cannot even be begun has failed, and nothing of it comes later', async (t) => {
+t.test('work that fails to start is reported as failed, and causes no later error', async (t) => {
   const store = await openTestStore(t)
   const late: unknown[] = []
   const note = (problem: unknown): void => void late.push(problem)
@@ -101,7 +101,7 @@ t.test('a cut store is away, and answers as soon as it is back', async (t) => {
   t.pass('it is back')
 })
 
-t.test('connections that swallow everything are replaced', async (t) => {
+t.test('connections that no longer answer are replaced', async (t) => {
   const { store, relay } = await openFarStore(t)
   const kept = store.sql
   await kept`SELECT 1`
@@ -120,7 +120,7 @@ t.test('connections that swallow everything are replaced', async (t) => {
   t.equal(await problemOf(kept.begin((tx) => tx`SELECT 1`)), null)
 })
 
-t.test('a transaction in the midst of which its connection swallows everything is away', async (t) => {
+t.test('a transaction whose connection stops answering fails because the store is unavailable', async (t) => {
   const { store, relay } = await openFarStore(t)
   const hung = await clientOf(store)
   const frozen = gate()
@@ -138,7 +138,7 @@ t.test('a transaction in the midst of which its connection swallows everything i
   await relay.restore()
 })
 
-t.test('connections that all wait for a lock are alive', async (t) => {
+t.test('connections that all wait for a lock are not treated as dead', async (t) => {
   const { options } = await openTestStore(t)
   let cuts = 0
   // A defect shows each time. A machine that stalls for the time by which the silence exceeds a lock wait
@@ -224,7 +224,7 @@ async function cutOf(store: Store, begin: (store: Store) => readonly Promise<unk
   }
 }
 
-t.test('connections that were idle for a while are not replaced for one slow statement', async (t) => {
+t.test('idle connections are not replaced because of one slow statement', async (t) => {
   const { options } = await openTestStore(t)
   let replaced = 0
   // A defect shows each time. A machine that stalls for part of that time shows it now and then.
@@ -259,13 +259,13 @@ t.test('a statement that Postgres ends by its time-out is away, a wrong one is a
   t.notOk(isAway(await problemOf(sql.unsafe('SELECT nonsense').execute())))
 })
 
-t.test('a transaction that stands still loses its locks', async (t) => {
+t.test('a transaction that is idle for too long loses its locks', async (t) => {
   const { sql } = await openTestStore(t)
   const [row] = await sql`SHOW idle_in_transaction_session_timeout`
   t.equal(row?.['idle_in_transaction_session_timeout'], '10s')
 })
 
-t.test('connections without statements are closed, and come back with the next statement', async (t) => {
+t.test('idle connections are closed, and opened again for the next statement', async (t) => {
   const { url } = await openTestDatabase(t)
   const applicationName = 'sluice-test-idle'
   const store = openStore({ url, poolMax: 3, applicationName, idleMsMax: 50 })
@@ -295,7 +295,7 @@ t.test('a store that is warmed up has all its connections, one that is away thro
 })
 
 t.test(
-  'a write that a read-only session refuses is a lost store, and new sessions write again',
+  'a write that a read-only session refuses means an unavailable store, and new sessions can write again',
   async (t) => {
     const { options, sql } = await openTestStore(t)
     const name = new URL(options.url).pathname.slice(1)

@@ -62,7 +62,7 @@ t.test('a pooler in transaction mode is used once the role has the time-outs', a
   t.same(read, numbers, 'no connection needs what another one prepared')
 })
 
-t.test('a pooler in session mode needs the time-outs at the role too', async (t) => {
+t.test('a pooler in session mode requires the time-outs of the role too', async (t) => {
   const { sql, pooler } = await pooled(t, { mode: 'session' })
   await sql.unsafe((await commandsOf(throughPooler(pooler.url))).join('\n'))
   pooler.reconnect()
@@ -71,7 +71,7 @@ t.test('a pooler in session mode needs the time-outs at the role too', async (t)
   t.same(await open(t, url).sql`SELECT 1 AS one`, [{ one: 1 }])
 })
 
-t.test('a pooler that forgets session settings is refused with those that the role lacks', async (t) => {
+t.test('a pooler that drops session settings is refused with the settings that the role lacks', async (t) => {
   const { sql, pooler } = await pooled(t, { mode: 'session', ignores: true })
   t.equal((await commandsOf(throughPooler(pooler.url))).length, 3)
   await sql.unsafe(`ALTER DATABASE "${new URL(pooler.url).pathname.slice(1)}" SET DateStyle = 'German, DMY'`)

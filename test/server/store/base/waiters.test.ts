@@ -6,7 +6,7 @@ import {
 } from '../../../../src/server/store/base/waiters.ts'
 
 t.test(
-  'a front bounds the waiting uploads of all workspaces, and one that leaves makes room once',
+  'a front limits the waiting uploads of all workspaces together, and one that stops waiting frees one place',
   async (t) => {
     const waiters = new Waiters()
     const inputOf = (nth: number) => ({

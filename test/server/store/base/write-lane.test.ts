@@ -66,7 +66,7 @@ t.test(
   },
 )
 
-t.test('an organization has its part of the lane for all of its workspaces together', async (t) => {
+t.test('the share of an organization in the write lane covers all of its workspaces together', async (t) => {
   const { files, beside, workspaceId, otherWorkspaceId, neighbourId } = await openFront(t)
   const letGo = await holdStorage(beside, [workspaceId, otherWorkspaceId])
   const flooded = flood(files, [workspaceId, otherWorkspaceId])
@@ -76,14 +76,14 @@ t.test('an organization has its part of the lane for all of its workspaces toget
   t.equal((await flooded).length, FLOOD)
 })
 
-t.test('a write that fails leaves its place', async (t) => {
+t.test('a failed write frees its place in the lane', async (t) => {
   const { store, workspaceId } = await openFileStand(t, {}, 1)
   const lane = openWriteLane(store)
   await t.rejects(lane.within(workspaceId, (sql) => sql`SELECT 1 / 0`))
   t.equal((await lane.within(workspaceId, (sql) => sql`SELECT 1`)).length, 1)
 })
 
-t.test('a lane whose connections swallow everything fails its writes, and takes the next ones', async (t) => {
+t.test('writes fail when the connections of the lane stop answering, and later writes succeed', async (t) => {
   const { store, workspaceId, otherWorkspaceId, open } = await openFileStand(t)
   const at = new URL(store.options.url)
   const relay = await openRelay(t, { host: at.hostname, port: Number(at.port) })

@@ -54,7 +54,7 @@ async function standOf(t: Test, options: Partial<FilesOptions> = {}): Promise<St
 }
 
 t.test(
-  'a container file of 1 byte ten folders deep counts 44 KiB, and 4 KiB where the folders exist',
+  'a container file of 1 byte in ten nested new folders counts 44 KiB, and 4 KiB in existing folders',
   async (t) => {
     const { put, used } = await standOf(t)
     await put(TEN_DEEP, 1)
@@ -93,7 +93,7 @@ t.test('folders are given back with the last file below them, whichever that is'
   t.same(await used(), [0, 0])
 })
 
-t.test('a new folder is counted by one of the writes that race into it', async (t) => {
+t.test('a new folder is counted once when several writes race into it', async (t) => {
   const { put, takeAway, used } = await standOf(t)
   const paths = Array.from({ length: 12 }, (_, nth) => `new/deep/${nth}`)
   await Promise.all(paths.map((path) => put(path, 1)))
@@ -102,7 +102,7 @@ t.test('a new folder is counted by one of the writes that race into it', async (
   t.same(await used(), [3 * COUNTED_BYTES_MIN, 0])
 })
 
-t.test('a stored file counts 4 KiB at least, and frees the bytes that it counted', async (t) => {
+t.test('a stored file counts at least 4 KiB, and its deletion frees the bytes that it counted', async (t) => {
   const { files, workspaceId, used } = await standOf(t, { quotaBytes: 3 * COUNTED_BYTES_MIN - 1 })
   const id = await storedFile(files, workspaceId, { sizeBytes: 1 })
   await storedFile(files, workspaceId, { sizeBytes: COUNTED_BYTES_MIN })
@@ -118,7 +118,7 @@ t.test('a stored file counts 4 KiB at least, and frees the bytes that it counted
 })
 
 t.test(
-  'files of an older version are counted by the upgrade, and a node of it that removes them leaves nothing counted',
+  'the upgrade counts files of an older version, and an older node that removes them frees all counted bytes',
   async (t) => {
     const { url } = await openTestDatabase(t, 'empty')
     const store = openStore({ url, poolMax: 2, applicationName: 'test' })

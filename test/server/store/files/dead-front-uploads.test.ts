@@ -7,7 +7,7 @@ import { begun, openFileStand } from '../../../support/files/files.ts'
 import { must } from '../../../support/must.ts'
 
 t.test(
-  "the quota of a dead front's uploads is free at once, by its node or by a sweep; others keep theirs",
+  "the quota of a dead front's uploads is freed at once, by its node or by a sweep, and other uploads keep theirs",
   async (t) => {
     const { store, workspaceId, open } = await openFileStand(t)
     const [recovered, dead, living] = [randomUUID(), randomUUID(), randomUUID()]

@@ -38,7 +38,7 @@ t.test('another request under the key is a mismatch, another key or API key is n
   t.match(await begin({ apiKeyHash: 'b'.repeat(64) }), { value: { kind: 'new' } })
 })
 
-t.test('one of many uploads that race under one key begins, and the others get its answer', async (t) => {
+t.test('one of many racing uploads under one key starts, and the others get its answer', async (t) => {
   const stand = await openFileStand(t, { idempotencyWaitMs: 60_000 })
   const begin = beginOf(stand)
   const ends = await Promise.all(
@@ -58,7 +58,7 @@ t.test('a repetition waits for a bounded time', async (t) => {
 })
 
 t.test(
-  'refuses repetitions beyond the number that may wait at once, and the others keep waiting',
+  'refuses at once repetitions beyond the maximum number of waiting ones, and the others keep waiting',
   async (t) => {
     const stand = await openFileStand(t, { idempotencyWaitMs: 60_000 })
     const begin = beginOf(stand)
@@ -75,7 +75,7 @@ t.test(
   },
 )
 
-t.test('when the first fails the next one is the first', async (t) => {
+t.test('when the first upload fails, the next one becomes the first', async (t) => {
   for (const mayHaveObject of [true, false]) {
     const stand = await openFileStand(t, { idempotencyWaitMs: 60_000 })
     const first = must(await beginOf(stand)())
@@ -86,7 +86,7 @@ t.test('when the first fails the next one is the first', async (t) => {
 })
 
 t.test(
-  'when the process of the first died the next one is the first, without waiting for a sweep',
+  'when the process of the first upload died, the next one becomes the first without waiting for a sweep',
   async (t) => {
     const stand = await openFileStand(t)
     const dead = must(await beginOf({ ...stand, files: stand.open({ leaseMs: -1 }) })())
@@ -109,7 +109,7 @@ t.test('a file that was deleted since is still the answer of its key, and takes 
   t.equal(must(await stand.files.usage(stand.workspaceId)).usedBytes, 0)
 })
 
-t.test('after a day a key may be used again, and its records are gone', async (t) => {
+t.test('after a day a key can be used again, and its records are deleted', async (t) => {
   const stand = await openFileStand(t)
   const kept = await commitFirst(stand)
   const old = async () =>

@@ -29,7 +29,7 @@ function clock(...times: number[]): { readonly now: () => number; readonly left:
 
 const KEYED = { key: 'once', apiKeyHash: 'h', requestDigest: 'd' }
 
-t.test('a workspace holds STORAGE_QUOTA_BYTES_DEFAULT and no byte more', async (t) => {
+t.test('a workspace can store STORAGE_QUOTA_BYTES_DEFAULT and not one byte more', async (t) => {
   const { files, workspaceId } = await openFileStand(t)
   t.equal(must(await files.usage(workspaceId)).quotaBytes, STORAGE_QUOTA_BYTES_DEFAULT)
   await begun(files, workspaceId, STORAGE_QUOTA_BYTES_DEFAULT)
@@ -38,7 +38,7 @@ t.test('a workspace holds STORAGE_QUOTA_BYTES_DEFAULT and no byte more', async (
   })
 })
 
-t.test('a body of unknown length takes room in steps of QUOTA_STEP_BYTES', async (t) => {
+t.test('a body of unknown length reserves quota in steps of QUOTA_STEP_BYTES', async (t) => {
   const { files, workspaceId } = await openFileStand(t)
   const upload = await begun(files, workspaceId, 0)
   const steps = [
@@ -53,7 +53,7 @@ t.test('a body of unknown length takes room in steps of QUOTA_STEP_BYTES', async
 })
 
 t.test(
-  'a refusal for the quota waits until QUOTA_WAIT_MS_MAX, and a repetition until IDEMPOTENCY_WAIT_MS_MAX',
+  'a call waits QUOTA_WAIT_MS_MAX before a refusal for quota, and a repetition IDEMPOTENCY_WAIT_MS_MAX',
   async (t) => {
     const { files, store, workspaceId } = await openFileStand(t)
     const cases = [
@@ -72,7 +72,7 @@ t.test(
 )
 
 t.test(
-  'an upload is its owner’s for UPLOAD_LEASE_MS, and is renewed several times before that',
+  'an upload belongs to its owner for UPLOAD_LEASE_MS, and is renewed several times before that',
   async (t) => {
     const { files, store, workspaceId } = await openFileStand(t)
     const { id } = await begun(files, workspaceId, 1)
@@ -83,7 +83,7 @@ t.test(
   },
 )
 
-t.test('an answer is kept under its key for IDEMPOTENCY_KEPT_MS', async (t) => {
+t.test('an answer is stored under its key for IDEMPOTENCY_KEPT_MS', async (t) => {
   const { files, store, workspaceId } = await openFileStand(t)
   const input = { workspaceId, reserveBytes: 1, idempotency: KEYED }
   const first = must(await files.begin(input))
@@ -117,7 +117,7 @@ t.test('the use of a container is written again after CONTAINER_USE_MS and not b
 })
 
 t.test(
-  'a write waits for a path that another one has until CONTAINER_WAIT_MS_MAX, and has it itself for UPLOAD_LEASE_MS',
+  'a write waits up to CONTAINER_WAIT_MS_MAX for a path that another write holds, and then holds it for UPLOAD_LEASE_MS',
   async (t) => {
     const { files, store, workspaceId } = await openFileStand(t)
     const input = { containerId: 'sess_a', path: 'a', sizeBytes: 1 }

@@ -7,7 +7,7 @@ const COUNT = 5_000
 const CALLS = 12
 
 t.test(
-  'a page of a workspace costs its rows, however many files others have, and is planned once',
+  'a page reads only rows of its workspace, however many files others have, and its query is planned once',
   async (t) => {
     const { store, files, workspaceId, otherWorkspaceId } = await openFileStand(t, {}, 1)
     await store.sql`

@@ -39,7 +39,7 @@ async function attemptOf({ sql }: Store): Promise<number> {
   return present(row).attempt
 }
 
-t.test('an upload that ends while it reserves more gives all of that back', async (t) => {
+t.test('an upload that ends while it extends its reservation frees all of it', async (t) => {
   const { isChanged, usage } = await behindReservation(t, async (store) =>
     release(store.sql, { ...held, attempt: await attemptOf(store) }),
   )
@@ -47,7 +47,7 @@ t.test('an upload that ends while it reserves more gives all of that back', asyn
   t.match(usage, { value: { usedBytes: 0, reservedBytes: 0 } })
 })
 
-t.test('an upload that is settled while it reserves more keeps its size alone', async (t) => {
+t.test('an upload that is settled while it extends its reservation keeps only its own size', async (t) => {
   const { isChanged, usage } = await behindReservation(t, async (store) =>
     settle(
       store.sql,

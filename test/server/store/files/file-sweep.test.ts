@@ -9,7 +9,7 @@ import { must, present } from '../../../support/must.ts'
 const SPENT = { leaseMs: -1 }
 
 t.test(
-  'an upload whose lease ran out is abandoned first: its quota is free and its committer too late',
+  'an upload with an expired lease is abandoned first, which frees its quota and refuses a late commit',
   async (t) => {
     const { files, store, workspaceId } = await openFileStand(t, SPENT)
     const upload = await begun(files, workspaceId, 100)
@@ -24,7 +24,7 @@ t.test(
   },
 )
 
-t.test('an upload under way and a stored file are not swept', async (t) => {
+t.test('a running upload and a stored file are not swept', async (t) => {
   const { files, store, workspaceId, open } = await openFileStand(t)
   await begun(files, workspaceId, 100)
   const late = open(SPENT)
@@ -32,7 +32,7 @@ t.test('an upload under way and a stored file are not swept', async (t) => {
   t.same(must(await openFileSweep(store).claimStale(10)), [])
 })
 
-t.test('one of many sweeps gets an upload, and a crashed sweep leaves it to the next', async (t) => {
+t.test('only one of many sweeps claims an upload, and after its crash the next one does', async (t) => {
   const { files, store, workspaceId } = await openFileStand(t, SPENT)
   for (let nth = 0; nth < 5; nth++) await begun(files, workspaceId, 100)
   const sweep = openFileSweep(store)
@@ -46,7 +46,7 @@ t.test('one of many sweeps gets an upload, and a crashed sweep leaves it to the 
   t.equal(must(await sweep.forget(present(again[0]))), true)
 })
 
-t.test('a commit that races the sweep ends in exactly one of two ways, and quota agrees', async (t) => {
+t.test('of a racing commit and sweep exactly one succeeds, and the quota matches', async (t) => {
   const { files, store, workspaceId } = await openFileStand(t, SPENT)
   const sweep = openFileSweep(store)
   for (let round = 0; round < 30; round++) {
@@ -103,7 +103,7 @@ t.test('stored files of all workspaces are paged by id', async (t) => {
   )
 })
 
-t.test('expired uses go, even those of containers that are long gone', async (t) => {
+t.test('expired uses are deleted, even those of containers that no longer exist', async (t) => {
   const { store, workspaceId } = await openFileStand(t)
   const uses = openContainerUses(store)
   must(await uses.touch(workspaceId, 'sess_old'))
@@ -114,7 +114,7 @@ t.test('expired uses go, even those of containers that are long gone', async (t)
 })
 
 t.test(
-  'the use of a container is written once an hour, and forgotten only when it is not newer',
+  'the use of a container is written once an hour, and deleted only if it is not newer than the given time',
   async (t) => {
     const { store, workspaceId, otherWorkspaceId } = await openFileStand(t)
     const uses = openContainerUses(store)

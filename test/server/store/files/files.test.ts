@@ -12,7 +12,7 @@ import { WAITING_WORKSPACE_UPLOADS_MAX } from '../../../../src/server/store/base
 
 const MIB = 1 << 20
 
-t.test('a file is unknown until it is committed, and then reads as it was committed', async (t) => {
+t.test('a file is unknown until it is committed, and then returned as it was committed', async (t) => {
   const { files, workspaceId } = await openFileStand(t)
   const upload = await begun(files, workspaceId, 200)
   t.match(upload.id, /^file_[0-9a-f]{32}$/)
@@ -23,7 +23,7 @@ t.test('a file is unknown until it is committed, and then reads as it was commit
   t.same(must(await files.get(workspaceId, upload.id)), file)
 })
 
-t.test('a file of another workspace is as unknown as one that never was', async (t) => {
+t.test('a file of another workspace is as unknown as a file that never existed', async (t) => {
   const { files, workspaceId, otherWorkspaceId } = await openFileStand(t)
   const id = await storedFile(files, workspaceId)
   t.same(await files.get(otherWorkspaceId, id), await files.get(otherWorkspaceId, 'file_none'))
@@ -32,7 +32,7 @@ t.test('a file of another workspace is as unknown as one that never was', async 
   t.ok((await files.get(workspaceId, id)).ok)
 })
 
-t.test('pages follow each other in the order of birth, also after an id that is gone', async (t) => {
+t.test('pages are in the order of creation, and continue after the id of a deleted file', async (t) => {
   const { files, workspaceId } = await openFileStand(t)
   const ids: string[] = []
   for (let nth = 0; nth < 7; nth++) {
@@ -71,7 +71,7 @@ t.test(
   },
 )
 
-t.test('one of many deletions of a file frees its bytes', async (t) => {
+t.test('only one of many deletions of a file frees its bytes', async (t) => {
   const { files, workspaceId } = await openFileStand(t)
   const id = await storedFile(files, workspaceId, { sizeBytes: 30_000 })
   await storedFile(files, workspaceId, { sizeBytes: 50_000 })
@@ -80,7 +80,7 @@ t.test('one of many deletions of a file frees its bytes', async (t) => {
   t.equal(must(await files.usage(workspaceId)).usedBytes, 50_000)
 })
 
-t.test('50 racing uploads into quota for 10: exactly 10 are stored', async (t) => {
+t.test('of 50 racing uploads exactly 10 are stored when the quota allows 10', async (t) => {
   const sizeBytes = 10_000
   const { files, workspaceId, open } = await openFileStand(t, {
     quotaBytes: 10 * sizeBytes,
@@ -115,7 +115,7 @@ t.test('50 racing uploads into quota for 10: exactly 10 are stored', async (t) =
   t.same(must(await files.usage(workspaceId)), { quotaBytes: 100_000, usedBytes: 100_000, reservedBytes: 0 })
 })
 
-t.test('first uploads of a workspace that begin together reserve their whole forms', async (t) => {
+t.test('concurrent first uploads of a workspace each reserve the size of the whole form', async (t) => {
   const { store, files, organizationId, open } = await openFileStand(t)
   const processes = [files, open()]
   for (let round = 0; round < 20; round++) {
@@ -134,7 +134,7 @@ t.test('first uploads of a workspace that begin together reserve their whole for
 })
 
 t.test(
-  "when uploads wait for each other's reservations and all time out, only as many fail as must",
+  "when uploads wait for each other's reservations and all time out, only as many fail as necessary",
   async (t) => {
     let now = 0
     const { files, workspaceId } = await openFileStand(t, {
@@ -188,7 +188,7 @@ for (const [why, name] of [
   ['client_gone', 'client_gone'],
   ['deadline', 'deadline_exceeded'],
 ] as const) {
-  t.test(`a call that ends while it waits for room (${why}) is over at once`, async (t) => {
+  t.test(`a call that ends while it waits for quota (${why}) returns at once`, async (t) => {
     const { files, workspaceId, open } = await openFileStand(t, { quotaBytes: 100_000 })
     const patient = open({ quotaWaitMs: 60_000 })
     const under = await begun(files, workspaceId, 90_000)
@@ -204,7 +204,7 @@ for (const [why, name] of [
 }
 
 t.test(
-  'a body of unknown length reserves in steps, and the last bytes where a whole step does not fit',
+  'a body of unknown length reserves in steps, and only its remaining bytes when a whole step does not fit',
   async (t) => {
     const { files, workspaceId } = await openFileStand(t, { quotaBytes: 2 * MIB + 500 })
     const upload = await begun(files, workspaceId, 0)
@@ -239,7 +239,7 @@ t.test('a file larger than its reservation is committed only when it fits', asyn
 })
 
 t.test(
-  'an abandoned upload frees its quota; its row stays for the sweep only when there may be bytes',
+  'an abandoned upload frees its quota, and its row stays for the sweep only if bytes may have been stored',
   async (t) => {
     const { files, store, workspaceId } = await openFileStand(t)
     const [without, withObject] = [await begun(files, workspaceId, 10), await begun(files, workspaceId, 20)]
@@ -295,7 +295,7 @@ t.test('the lease of an upload is renewed as long as its process lives', async (
   t.match(must(await sweep.claimStale(10)), [{ id: theirs.id, workspaceId }])
 })
 
-t.test('a store that is away is a failure', async (t) => {
+t.test('an unavailable store is reported as a failure', async (t) => {
   const { files, store, workspaceId } = await openFileStand(t)
   const upload = await begun(files, workspaceId, 10)
   await store.close()
@@ -312,7 +312,7 @@ t.test('a store that is away is a failure', async (t) => {
 })
 
 t.test(
-  'a workspace with its own quota may fill that, and others the quota of the installation',
+  'a workspace with its own quota can use all of it, and others have the quota of the installation',
   async (t) => {
     const { files, store, workspaceId, otherWorkspaceId } = await openFileStand(t, { quotaBytes: 100_000 })
     const setQuota = (bytes: number | null) =>

@@ -53,7 +53,7 @@ t.test('whole days that are older than the setting go, oldest first; 0 keeps the
   t.same(await pruned(store, 30), [])
 })
 
-t.test('days of the table of older versions go too', async (t) => {
+t.test('deletes days in the table of older versions too', async (t) => {
   const store = await planted(t)
   await store.sql`SELECT generations_partition('2024-02-27')`
   await store.sql`
@@ -66,7 +66,7 @@ t.test('days of the table of older versions go too', async (t) => {
   t.same(await store.sql`SELECT FROM generations`, [])
 })
 
-t.test('SLUICE_KEEP_GENERATIONS sets the days, up to the most of other rows', async (t) => {
+t.test('SLUICE_KEEP_GENERATIONS sets the number of days, up to KEPT_DAYS_MAX', async (t) => {
   const read = (days?: number) =>
     readFrom(days === undefined ? {} : { SLUICE_KEEP_GENERATIONS: String(days) })
   const kept = (generationDays: number) => ({ generation: { config: { kept: { generationDays } } } })
@@ -88,7 +88,7 @@ t.test('a process that lost its lease drops nothing', async (t) => {
 })
 
 t.test(
-  'today and the next days have partitions before they are needed; many may make them at once',
+  'today and the next days have partitions in advance, even when several processes create them at once',
   async (t) => {
     const store = await openTestStore(t)
     await turnTo(store, '2030-12-30')

@@ -10,7 +10,7 @@ const ofOne = generation()
 const ofOther = generation({ organizationId: OTHER_ORGANIZATION, workspaceId: OTHER_ORGANIZATION })
 
 t.test(
-  `an organization has GENERATIONS_ORGANIZATION_WAITING_MAX (${GENERATIONS_ORGANIZATION_WAITING_MAX}) places, others have the rest`,
+  `an organization has GENERATIONS_ORGANIZATION_WAITING_MAX (${GENERATIONS_ORGANIZATION_WAITING_MAX}) places, others the rest`,
   async (t) => {
     const queue = new GenerationQueue()
     for (let n = 0; n < GENERATIONS_ORGANIZATION_WAITING_MAX; n++) if (!queue.push(ofOne)) t.fail('too early')

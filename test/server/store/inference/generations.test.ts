@@ -60,7 +60,7 @@ const sought = (id: string, more: { organizationId?: string; workspaceId?: strin
 const isUnknown = { ok: false, failure: { name: 'generation_unknown' } }
 
 t.test(
-  `a record is there GENERATIONS_FLUSH_MS (${GENERATIONS_FLUSH_MS}) after the call, as it was kept`,
+  `a record can be read GENERATIONS_FLUSH_MS (${GENERATIONS_FLUSH_MS}) after the call, unchanged`,
   async (t) => {
     t.ok(GENERATIONS_FLUSH_MS + GENERATIONS_RETRY_MS < 2_000, 'D33')
     const { keep, find, close } = await open(t)
@@ -90,7 +90,7 @@ t.test('another workspace and another organization do not find it, by either id'
 })
 
 t.test(
-  "the newest of several calls with one id of a provider is found, and a call's own id comes first",
+  "finds the newest of several calls with one provider id, and a call's own id takes precedence",
   async (t) => {
     const { keep, find, close } = await open(t)
     const first = generation({ upstreamId: 'same' })
@@ -168,7 +168,7 @@ t.test('a record has the prices of its call, without the conditions of the endpo
 })
 
 t.test(
-  `many records take a statement for each GENERATIONS_BATCH_ROWS (${GENERATIONS_BATCH_ROWS})`,
+  `many records are written with one statement for each GENERATIONS_BATCH_ROWS (${GENERATIONS_BATCH_ROWS})`,
   async (t) => {
     const { store, keep, counts, close } = await open(t)
     await store.sql.unsafe(`
@@ -198,7 +198,7 @@ t.test('a day without a partition gets one, and a record that was written twice 
   )
 })
 
-t.test('a record that the store never takes is logged, and does not hold up others', async (t) => {
+t.test('a record that the store permanently refuses is logged, and does not hold up others', async (t) => {
   const { keep, find, counts, log, close } = await open(t)
   const kept = [generation(), generation({ facts: { ...FACTS, sessionId: 'a\n"b' } })]
   keep(present(kept[0]))
@@ -214,7 +214,7 @@ t.test('a record that the store never takes is logged, and does not hold up othe
 })
 
 t.test(
-  'while the store is away an organization loses records beyond its places, and the rest is written after',
+  'while the store is unavailable an organization loses records beyond its places, and the rest is written later',
   async (t) => {
     const store = await openTestStore(t)
     const away = Object.create(store) as Store

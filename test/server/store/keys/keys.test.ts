@@ -100,14 +100,14 @@ t.test('making and revoking a key is audited once each, by its hash alone', asyn
   t.notMatch(JSON.stringify(events), created.key.slice(-43))
 })
 
-t.test('revoking an unknown key is api_key_unknown and moves no epoch', async (t) => {
+t.test('revoking an unknown key fails with api_key_unknown and does not advance the epoch', async (t) => {
   const { store } = await makeKey(t)
   const before = await store.sql`SELECT n FROM epoch`
   t.match(await revokeKey(store, 'f'.repeat(64), CLI), { ok: false, failure: { name: 'api_key_unknown' } })
   t.same(await store.sql`SELECT n FROM epoch`, before)
 })
 
-t.test('without a store nothing is known: store_unavailable', async (t) => {
+t.test('loading keys without a store fails with store_unavailable', async (t) => {
   const store = openStore({ url: 'postgres://nobody@127.0.0.1:1/none', poolMax: 1, applicationName: 'test' })
   t.teardown(() => store.close())
   t.match(await openKeyStore(store).load(['f'.repeat(64)]), {

@@ -24,13 +24,13 @@ t.test('a fresh store gets an organization, its workspace and two keys that work
   })
 })
 
-t.test('one of several nodes that start at once on one store makes the first keys', async (t) => {
+t.test('of several nodes that start at once on one store, exactly one makes the first keys', async (t) => {
   const store = await openTestStore(t)
   const made = await Promise.all([1, 2, 3].map(() => seedFirst(store, forget)))
   t.equal(made.filter((outcome) => must(outcome) !== null).length, 1)
 })
 
-t.test('keys that could not be kept for the operator are not made', async (t) => {
+t.test('the first keys are not created when they cannot be saved for the operator', async (t) => {
   const store = await openTestStore(t)
   await t.rejects(
     seedFirst(store, () => Promise.reject(new Error('disk full'))),

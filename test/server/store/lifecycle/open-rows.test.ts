@@ -4,7 +4,7 @@ import { openVideoStand } from '../../../support/videos/video-rows.ts'
 
 const KINDS: readonly OpenKind[] = ['videos', 'webhooks', 'syncs']
 
-t.test('each kind of rows is seen while one is open, due or not, and no longer', async (t) => {
+t.test('reports a kind of rows only while a row of it is open, due or not', async (t) => {
   const { store, accept, owners } = await openVideoStand(t)
   const look = openRowsLook(store)
   const seen = async () => {

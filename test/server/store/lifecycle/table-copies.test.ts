@@ -27,7 +27,7 @@ for (const rows of [0, 1, 155, 160, 400, 620, 20_000]) {
 }
 
 t.test(
-  'a reader that breaks off in the middle of a table gets its own error, and no connection hangs',
+  'a reader that throws in the middle of a table gets its own error, and no connection hangs',
   async (t) => {
     const store = await storeWith(t, 20_000)
     const read = store.sql.begin(async (tx) => {

@@ -53,7 +53,7 @@ t.test('an empty database gets every step once, and a second run changes nothing
 })
 
 t.test(
-  'deliveries of an older version get their organization, even those that it writes after the migration',
+  'deliveries written by an older version get their organization, even when written after the migration',
   async (t) => {
     const store = await emptyStore(t)
     const before = MIGRATIONS.slice(
@@ -89,7 +89,7 @@ t.test('migrators that start at once take turns', async (t) => {
   )
 })
 
-t.test('a step that fails leaves nothing of itself', async (t) => {
+t.test('a step that fails is rolled back completely', async (t) => {
   const store = await emptyStore(t)
   const broken: Migration = {
     ...second,

@@ -73,7 +73,7 @@ t.test('byok counts only where the account says so, and lent money always counts
   )
 })
 
-t.test('several accounts come with their limits, in the order of their ids', async (t) => {
+t.test('returns several accounts with their limits, in the order of their ids', async (t) => {
   const store = await openTestStore(t)
   const [with2, without] = [await account(store), await account(store)]
   for (const [span, limit] of [
@@ -101,7 +101,7 @@ t.test('several accounts come with their limits, in the order of their ids', asy
   t.same(await readAccounts(store.sql, []), [])
 })
 
-t.test('a change of limits is obeyed when every live front has reported its epoch', async (t) => {
+t.test('a change of limits is in force once every live front has reported its epoch', async (t) => {
   const store = await openTestStore(t)
   const id = await account(store)
   const change = await store.sql.begin((tx) => bumpLimits(tx, id, { kind: 'workspace', id: 'w' }))

@@ -7,7 +7,7 @@ import { CLI } from '../../../support/audit/audit.ts'
 import { must } from '../../../support/must.ts'
 import { openTestStore } from '../../../support/stores/postgres.ts'
 
-t.test('every owner has its account from its birth, without a limit', async (t) => {
+t.test('every owner is created together with an account, without a limit', async (t) => {
   const store = await openTestStore(t)
   const { organization, workspace } = must(await createOrganization(store, { name: 'o' }))
   const input = { organizationId: organization.id, workspaceId: workspace.id } as const
@@ -50,7 +50,7 @@ t.test('many lockers of the same accounts in every order never deadlock and lose
   t.equal(sum?.['spent'], 300 * 6)
 })
 
-t.test('accounts come in the order of their ids, whatever order was asked', async (t) => {
+t.test('returns accounts in the order of their ids, whatever the order of the request', async (t) => {
   const store = await openTestStore(t)
   await createOrganization(store, { name: 'o' })
   const rows = await store.sql<{ id: string }[]>`SELECT id FROM accounts ORDER BY id`

@@ -13,7 +13,7 @@ const WHOSE = [1, 2, 3].map((at) => ({
   accounts: { organization: '', workspace: '', key: '' },
 }))
 
-t.test('however settlements are mixed, each account and day gets the sum of its own', async (t) => {
+t.test('each account and day gets its own sum, however settlements are mixed', async (t) => {
   const all = mixed(500)
   const books = new Books()
   for (const { settle, isLate } of all) books.add(settle, { isLate })
@@ -55,7 +55,7 @@ t.test('activity is summed per key, model and day, with own credentials apart', 
   )
 })
 
-t.test('costs beyond the integers of a double are summed exactly', async (t) => {
+t.test('costs too large for exact doubles are summed exactly', async (t) => {
   const [owners] = WHOSE
   if (owners === undefined) throw new Error('nobody')
   const books = new Books()

@@ -59,7 +59,7 @@ t.test('keeps an amount beyond a JSON number, and an instant with a fraction of 
 })
 
 t.test(
-  'no request id moves another one: not an empty one, nor one with commas, quotes or the mark between two',
+  'empty request ids and ids with commas, quotes or separators do not change the ids of other rows',
   async (t) => {
     const store = await openTestStore(t)
     const row = ledgerRow(settlement(ownersOf(1), DAY, 1), 'usage', 1)

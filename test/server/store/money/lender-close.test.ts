@@ -62,7 +62,7 @@ t.test(
   },
 )
 
-t.test('money without a record is forfeited, except credit', async (t) => {
+t.test('lent money without a record is forfeited, except credit', async (t) => {
   const { store, owners, front, counters, lender, workspace, key } = await stand(t)
   const closing = { journalId: front.id, rest: null, open: [openTake(owners, DAY, 30)], isComplete: false }
   t.same(await lender.close(closing), {
@@ -84,7 +84,7 @@ t.test('money without a record is forfeited, except credit', async (t) => {
 })
 
 t.test(
-  'a call that counts differently in its accounts is forfeited in each with the amount taken there',
+  'a call that took different amounts from its accounts forfeits each amount in its account',
   async (t) => {
     const { store, owners, front, counters, lender } = await stand(t)
     const open = [openTake(owners, DAY, 0, { amounts: { organization: 10, workspace: 70, key: 10 } })]
@@ -97,19 +97,16 @@ t.test(
   },
 )
 
-t.test(
-  'a front whose journal has ended gets nothing more, books nothing, and is not opened again',
-  async (t) => {
-    const { owners, front, lender, key } = await stand(t)
-    await lender.close({ journalId: front.id, rest: null, open: [], isComplete: true })
-    await front.open()
-    t.equal(await lender.lend(front.ask({ [key]: 1 })), null)
-    t.equal(await front.flush(settlement(owners, DAY, 1)), 'fenced')
-  },
-)
+t.test('a front whose journal has ended gets no money, books nothing, and is not opened again', async (t) => {
+  const { owners, front, lender, key } = await stand(t)
+  await lender.close({ journalId: front.id, rest: null, open: [], isComplete: true })
+  await front.open()
+  t.equal(await lender.lend(front.ask({ [key]: 1 })), null)
+  t.equal(await front.flush(settlement(owners, DAY, 1)), 'fenced')
+})
 
 t.test(
-  'money that is asked for while a journal ends is lent before and returns, or not at all',
+  'a loan requested while the journal ends is either granted before the end and returned, or refused',
   async (t) => {
     const { store, owners, lender, key } = await stand(t)
     for (let round = 0; round < 10; round++) {
@@ -163,7 +160,7 @@ t.test('a late record releases no forfeit of another caller with the same reques
   t.same(await imbalances(store.sql), [])
 })
 
-t.test('late records of money that was given back return it', async (t) => {
+t.test('late give-back records return the money to its account', async (t) => {
   const { store, front, counters, lender, key } = await stand(t)
   await lender.close({ journalId: front.id, rest: null, open: [], isComplete: false })
   const entries = [{ kind: 'give_back', day: DAY, accountId: key, amountNano: 200 } as const]
@@ -212,7 +209,7 @@ t.test('spend beyond a lease counts as spent, takes no more than the lease, and 
 })
 
 t.test(
-  'a month without a partition gets one when it is written to, and two months stand ready',
+  'writing to a month without a partition creates it, and the next two months have one in advance',
   async (t) => {
     const { store, owners, front, lender } = await stand(t)
     await front.flush(settlement(owners, '2027-03-05', 1))
@@ -235,7 +232,7 @@ t.test(
   },
 )
 
-t.test('many writers that miss the same month create it once', async (t) => {
+t.test('many writers that need the same missing month create it once', async (t) => {
   const store = await openTestStore(t, 8)
   const owners = await makeOwners(store)
   const fronts = await Promise.all(Array.from({ length: 8 }, () => openJournal(store)))

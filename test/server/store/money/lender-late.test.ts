@@ -8,7 +8,7 @@ import { makeOwners, openJournal, openTake, setLimit, settlement } from '../../.
 import { openTestStore, waitLong } from '../../../support/stores/postgres.ts'
 import { untilWaiting } from '../../../support/stores/lock-waiters.ts'
 
-t.test('a request that took too long is done once when it is repeated', async (t) => {
+t.test('a request that timed out is executed once when it is repeated', async (t) => {
   const store = await openTestStore(t, 8)
   const owners = await makeOwners(store)
   const [lender, { key }] = [openLender(store, { log: SILENT }), owners.accounts]
@@ -35,7 +35,7 @@ t.test('a request that took too long is done once when it is repeated', async (t
 })
 
 t.test(
-  'late records that wait for an account lock no forfeit, because the holder may be about to forgive it',
+  'late records lock no forfeit while they wait for an account, because the lock holder may forgive that forfeit',
   async (t) => {
     const store = await openTestStore(t)
     const owners = await makeOwners(store)

@@ -45,7 +45,7 @@ async function stand(t: Tap) {
   return { store, owners, key, front, lender, losing }
 }
 
-t.test('a grant whose answer was lost is answered again, and lent once', async (t) => {
+t.test('a grant whose answer was lost is answered again, and its money is lent once', async (t) => {
   const { store, key, front, lender, losing } = await stand(t)
   const ask = front.ask({ [key]: 300 })
   const reply = await losing(() => lender.lend(ask))

@@ -22,7 +22,7 @@ async function stand(t: Tap, day = '2026-11-18') {
   return { store, owners, lender: openLender(store, { log: SILENT }), ...owners.accounts }
 }
 
-t.test('all fronts together are lent no more than the rest of the tightest span', async (t) => {
+t.test('all fronts together are lent at most what the tightest limit has left', async (t) => {
   const { store, workspace, organization } = await stand(t)
   await setLimit(store.sql, workspace, 'daily', 1_000)
   await setLimit(store.sql, workspace, 'monthly', 700)
@@ -71,7 +71,7 @@ t.test('a reply has the limits after the grant, and the instants at which they r
   )
 })
 
-t.test('a request that is repeated gets the same answer, and is lent once', async (t) => {
+t.test('a repeated request gets the same answer, and its money is lent once', async (t) => {
   const { store, lender, key } = await stand(t)
   await setLimit(store.sql, key, 'lifetime', 1_000)
   const front = await openJournal(store)
@@ -81,7 +81,7 @@ t.test('a request that is repeated gets the same answer, and is lent once', asyn
   t.equal((await front.lend({ [key]: 300 })).accounts[0]?.limits[0]?.restNano, 400)
 })
 
-t.test('a front gets the whole rest if that is enough for one call, else nothing', async (t) => {
+t.test('a front is lent all that is left if that is enough for one call, else nothing', async (t) => {
   const { store, lender, key } = await stand(t)
   await setLimit(store.sql, key, 'lifetime', 100)
   const front = await openJournal(store)
@@ -112,7 +112,7 @@ t.test(
   },
 )
 
-t.test('a grant fits a number, whatever the limit', async (t) => {
+t.test('a grant fits in a JavaScript number, whatever the limit', async (t) => {
   const { store, lender, key } = await stand(t)
   await store.sql`INSERT INTO account_limits (account_id, span, id, limit_nano) VALUES (${key}, 'lifetime', gen_random_uuid(), 1000000000000000000)`
   const front = await openJournal(store)
@@ -128,7 +128,7 @@ t.test('a grant fits a number, whatever the limit', async (t) => {
   )
 })
 
-t.test('a grant beyond the integers of a double equals its lease, and returns whole', async (t) => {
+t.test('a grant too large for an exact double equals its lease, and is returned in full', async (t) => {
   const { store, lender, key } = await stand(t)
   // As a double this is the next even one: the lease would be of more than the account has lent.
   await store.sql`INSERT INTO account_limits (account_id, span, id, limit_nano) VALUES (${key}, 'lifetime', gen_random_uuid(), 27021597764222975)`
@@ -172,7 +172,7 @@ t.test('calls in money of other fronts for a refused one, but only for a while',
   }
 })
 
-t.test('money that would return to a window that has ended is not waited for', async (t) => {
+t.test('does not wait for money that would return to a window that has ended', async (t) => {
   const { store, lender, key } = await stand(t)
   await setLimit(store.sql, key, 'daily', 100)
   const [holder, other] = [await openJournal(store), await openJournal(store)]
@@ -186,7 +186,7 @@ t.test('money that would return to a window that has ended is not waited for', a
 })
 
 t.test(
-  'all accounts of a request are lent for one day, the newest that any has seen, and never go back',
+  'all accounts of a request use one day, the newest day of any of them, and the day never goes back',
   async (t) => {
     const { store, lender, key, workspace } = await stand(t)
     await setLimit(store.sql, key, 'daily', 100)
@@ -256,7 +256,7 @@ t.test('calls by own credentials count apart, and against a limit only if the ac
   t.same(await imbalances(store.sql), [])
 })
 
-t.test('a lease that is used up leaves no row', async (t) => {
+t.test('the row of a lease is deleted when the lease is used up', async (t) => {
   const { store, owners, key } = await stand(t)
   await setLimit(store.sql, key, 'daily', 100)
   const front = await openJournal(store)

@@ -52,7 +52,7 @@ t.test('the last transaction of a drain raises it, whenever the last minute was'
 })
 
 t.test(
-  'a Postgres from before the drain gives a front no day, so no paid call, until that is accepted',
+  'a Postgres restored from before the drain gives a front no day, so no paid call, until accepted',
   async (t) => {
     const { store, dataDir, open } = await stand(t)
     await openKeptCount(dataDir, 'here', SILENT).keep(9)
@@ -65,7 +65,7 @@ t.test(
   },
 )
 
-t.test('a node that does not run is accepted by its directory', async (t) => {
+t.test('the restore of a stopped node is accepted with the count in its directory', async (t) => {
   const { store, dataDir, open } = await stand(t)
   await openKeptCount(dataDir, 'here', SILENT).keep(3)
   t.same(await acceptRestore(store.sql, { node: 'here', kept: readCount(dataDir) }), [
@@ -74,7 +74,7 @@ t.test('a node that does not run is accepted by its directory', async (t) => {
   t.type(await open(), 'string')
 })
 
-t.test('a directory keeps the highest number, and one that cannot be written is logged', async (t) => {
+t.test('a directory keeps the highest count, and a failed write to it is logged', async (t) => {
   const dataDir = temporaryFolder(t, 'data')
   const count = openKeptCount(dataDir, 'here', SILENT)
   await count.keep(7)

@@ -49,7 +49,7 @@ async function front(t: Tap, store: Store, node = 'here', hints = testHints()): 
   return { feed, heartbeat }
 }
 
-t.test('fronts count each other, and one that leaves counts no more', async (t) => {
+t.test('fronts count each other, and stop counting a front that has left', async (t) => {
   const store = await openTestStore(t)
   const one = await front(t, store)
   const two = await front(t, store)
@@ -60,7 +60,7 @@ t.test('fronts count each other, and one that leaves counts no more', async (t) 
   t.equal(one.heartbeat.liveFronts, 1)
 })
 
-t.test('the admin ports of all nodes are known to each, also of one that fell silent', async (t) => {
+t.test('each node knows the admin ports of all nodes, also of nodes that fell silent', async (t) => {
   const store = await openTestStore(t)
   const watched = watchAdminPorts(store, 9_090, 5)
   t.teardown(() => watched.close())
@@ -101,21 +101,18 @@ t.test('a front that fell silent is not live, and is pruned later', async (t) =>
   t.equal(await pruneFronts(store.sql, 300_000), 1)
 })
 
-t.test(
-  'a front is behind until it has obeyed and reported a change, and reports without waiting for its timer',
-  async (t) => {
-    const store = await openTestStore(t, 6)
-    const hints = testHints()
-    await front(t, store, 'here', hints)
-    const change = await store.sql.begin((tx) => bump(tx, 'key', 'k'))
-    t.same(await frontsAt(store.sql, change.n), { behind: 1, silent: 0 })
-    hints.send(change)
-    while ((await frontsAt(store.sql, change.n)).behind > 0) continue
-    t.pass('it reported')
-  },
-)
+t.test('a front is behind until it has applied and reported a change, and reports at once', async (t) => {
+  const store = await openTestStore(t, 6)
+  const hints = testHints()
+  await front(t, store, 'here', hints)
+  const change = await store.sql.begin((tx) => bump(tx, 'key', 'k'))
+  t.same(await frontsAt(store.sql, change.n), { behind: 1, silent: 0 })
+  hints.send(change)
+  while ((await frontsAt(store.sql, change.n)).behind > 0) continue
+  t.pass('it reported')
+})
 
-t.test('a front enrols before it serves, and again when the store did not take it', async (t) => {
+t.test('a front enrols before it serves, and again when its enrolment was not stored', async (t) => {
   const store = await openTestStore(t)
   const feed = openEpochFeed({ store, hints: null, log: SILENT, pollMs: NEVER_MS })
   t.teardown(() => feed.close())
@@ -135,7 +132,7 @@ t.test('a front whose store is slow once enrols, and one whose store is away doe
   t.same([polls, beats], [4, 1])
 })
 
-t.test('a front that has not obeyed anything yet is behind every change', async (t) => {
+t.test('a front that has applied no change yet is behind every change', async (t) => {
   const store = await openTestStore(t)
   await store.sql`INSERT INTO fronts VALUES (gen_random_uuid(), 'n', 1, -1, now())`
   t.same(await frontsAt(store.sql, 0), { behind: 1, silent: 0 })
@@ -148,7 +145,7 @@ t.test('distinguishes a silent front from one that is behind', async (t) => {
 })
 
 t.test(
-  'the connection budget counts each other node once, with the most that it may hold, and not our own',
+  'the connection budget counts each other node once at its maximum, and leaves out our own node',
   async (t) => {
     const store = await openTestStore(t)
     for (const node of ['here', 'elsewhere', 'elsewhere']) await front(t, store, node)
@@ -206,7 +203,7 @@ t.test('a front reports the root key that it wraps with, and again after a chang
 })
 
 t.test(
-  'a front reports one thing after the other, however many ask for it, and nothing once it has left',
+  'a front sends its reports one at a time, however many are requested, and none after it has left',
   async (t) => {
     const store = await openTestStore(t)
     const feed = openEpochFeed({ store, hints: null, log: SILENT, pollMs: NEVER_MS })

@@ -5,7 +5,7 @@ import { SILENT } from '../../../support/log.ts'
 import { until } from '../../../support/nodes/node.ts'
 import { openTestStore } from '../../../support/stores/postgres.ts'
 
-t.test('runners count each other while they live, and one that ends counts no more', async (t) => {
+t.test('live runners count each other, and stop counting a runner that ends', async (t) => {
   const store = await openTestStore(t)
   const open = (runnerId: string) => startRunnerHeartbeat({ runnerId, store, log: SILENT, everyMs: 50 })
   const one = open('00000000-0000-4000-8000-000000000001')
@@ -16,7 +16,7 @@ t.test('runners count each other while they live, and one that ends counts no mo
   await until('the other one is gone', () => one.liveRunners === 1)
 })
 
-t.test('a runner that died without a word is not counted, and its row is removed', async (t) => {
+t.test('a runner that died without leaving is not counted, and its row is removed', async (t) => {
   const store = await openTestStore(t)
   await store.sql`INSERT INTO runners VALUES
     ('00000000-0000-4000-8000-000000000003', clock_timestamp() - ${FRONT_LIVE_MS + 1_000} * interval '1 ms')`

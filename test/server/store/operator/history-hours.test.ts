@@ -38,7 +38,7 @@ async function stand(t: Test) {
 }
 
 t.test(
-  'a supervisor that restarts within an hour adds to it, and hours written before are not counted twice',
+  'a supervisor that restarts within an hour adds to that hour, and earlier hours are not counted twice',
   async (t) => {
     const { keep, read } = await stand(t)
     const first = new History(HOUR_S)
@@ -56,7 +56,7 @@ t.test(
   },
 )
 
-t.test('nodes are added up, and quantiles are of the histograms of all of them', async (t) => {
+t.test('sums the figures of all nodes, and takes quantiles from their merged histograms', async (t) => {
   const { keep, read } = await stand(t)
   for (const [nth, node] of NODES.entries()) {
     const history = new History(HOUR_S)
@@ -77,7 +77,7 @@ t.test('nodes are added up, and quantiles are of the histograms of all of them',
   t.match((await read()).lines, [{ values: [0.028, null] }])
 })
 
-t.test('the largest of many names have lines, and all others share one', async (t) => {
+t.test('of many names the largest have their own line, and all others share one', async (t) => {
   const { keep, read } = await stand(t)
   const history = new History(HOUR_S)
   const names = 2 * HISTORY_LINES_MAX
@@ -99,7 +99,7 @@ t.test('the largest of many names have lines, and all others share one', async (
   )
 })
 
-t.test('the hours of one name are read alone, though others are larger', async (t) => {
+t.test('reads the hours of one name alone, even if other names are larger', async (t) => {
   const { keep, read } = await stand(t)
   const history = new History(HOUR_S)
   const large = Array.from({ length: HISTORY_LINES_MAX + 1 }, (_, nth) => [`large${nth}`, { calls: 7_200 }])
@@ -126,7 +126,7 @@ t.test('returns the events of all nodes with the hours, once each', async (t) =>
   )
 })
 
-t.test('hours go when they are older than is kept', async (t) => {
+t.test('hours older than the retention are deleted', async (t) => {
   const { sql, keep } = await stand(t)
   const nowS = Math.floor(Date.now() / 3_600_000) * 3_600
   for (const age of [0, HISTORY_HOURS_KEPT + 2]) {

@@ -123,7 +123,7 @@ t.test(
   },
 )
 
-t.test('the rows of a page are found one by one, each with its workspace and its delivery', async (t) => {
+t.test('looks up each row of a page by its id, with its workspace and its delivery', async (t) => {
   const ids = Array.from({ length: 10 }, (_, nth) => videoId(ROWS + 1 + nth))
   const jobs = await planOf(store.sql, jobRows(store.sql, ids))
   t.same(dear(jobs), [], JSON.stringify(jobs))
@@ -140,7 +140,7 @@ t.test('the rows of a page are found one by one, each with its workspace and its
 })
 
 t.test(
-  'a list searches the newest rows of its first filter, and applies other filters among those',
+  'a list searches the newest rows that match its first filter, and applies other filters to them',
   async (t) => {
     const store = await openTestStore(t)
     const { organizationId } = await owner(store, 'own')

@@ -67,7 +67,7 @@ function stand(head: Partial<PresetHead> = {}) {
   }
 }
 
-t.test('a preset is read at its first use, and known at once from then on', async (t) => {
+t.test('a preset is read at its first use, and served from the cache after that', async (t) => {
   const { find, rows } = stand()
   t.same(await find('s'), ok({ model: 's@2' }))
   const again = find('s')
@@ -79,7 +79,7 @@ t.test('a preset is read at its first use, and known at once from then on', asyn
 })
 
 t.test(
-  'refuses a version beyond the latest without a query, and finds a new one after its change',
+  'refuses a version above the latest without a query, and finds a new version after its change',
   async (t) => {
     const { find, rows, changed } = stand()
     await find('s')
@@ -93,32 +93,22 @@ t.test(
   },
 )
 
-t.test(
-  'a roll back and an archive are obeyed at once, and other presets and kinds of change forget nothing',
-  async (t) => {
-    const { find, rows, changed, tell } = stand()
-    await find('s')
-    changed('other')
-    changed('s', 'another')
-    for (const kind of [
-      'key',
-      'workspace',
-      'organization',
-      'catalogue',
-      'vault',
-      'private_endpoint',
-    ] as const)
-      tell({ kind, n: 2, id: 'w' })
-    t.same(find('s'), ok({ model: 's@2' }))
-    rows.head = { id: 'p', isArchived: false, designated: 1, latest: 3 }
-    changed('s')
-    t.same(await find('s'), ok({ model: 's@1' }))
-    rows.head = { id: 'p', isArchived: true, designated: 1, latest: 3 }
-    tell({ kind: 'everything' })
-    t.match(await find('s', 2), { failure: { name: 'preset_unknown' } })
-    t.match(find('s'), { failure: { name: 'preset_unknown' } })
-  },
-)
+t.test('a rollback and an archive take effect at once, and other changes evict nothing', async (t) => {
+  const { find, rows, changed, tell } = stand()
+  await find('s')
+  changed('other')
+  changed('s', 'another')
+  for (const kind of ['key', 'workspace', 'organization', 'catalogue', 'vault', 'private_endpoint'] as const)
+    tell({ kind, n: 2, id: 'w' })
+  t.same(find('s'), ok({ model: 's@2' }))
+  rows.head = { id: 'p', isArchived: false, designated: 1, latest: 3 }
+  changed('s')
+  t.same(await find('s'), ok({ model: 's@1' }))
+  rows.head = { id: 'p', isArchived: true, designated: 1, latest: 3 }
+  tell({ kind: 'everything' })
+  t.match(await find('s', 2), { failure: { name: 'preset_unknown' } })
+  t.match(find('s'), { failure: { name: 'preset_unknown' } })
+})
 
 t.test('asks for an unknown slug once, until it changes', async (t) => {
   const { find, rows, changed } = stand()
@@ -135,7 +125,7 @@ t.test('asks for an unknown slug once, until it changes', async (t) => {
   t.match(await find('s'), { failure: { name: 'preset_unknown' } })
 })
 
-t.test('a load that a change overtook is read again, as often as changes of the preset come', async (t) => {
+t.test('a load is repeated for each change of its preset that arrives while it runs', async (t) => {
   const { find, rows, changed, tell } = stand()
   rows.during = async () => {
     rows.head = { id: 'p', isArchived: false, designated: 3, latest: 3 + rows.asked.length }
@@ -149,7 +139,7 @@ t.test('a load that a change overtook is read again, as often as changes of the 
 })
 
 t.test(
-  'a preset that changes at every read until the time is over is busy, and nothing of it stays',
+  'a preset that changes during every read until the deadline fails with busy, and is not cached',
   async (t) => {
     const { find, rows, changed, clock } = stand()
     rows.during = async () => {
@@ -185,7 +175,7 @@ t.test('a caller that arrives during the last read of a load gets the newer valu
 })
 
 t.test(
-  'when everything may have changed, unknown slugs are asked for again, and loads under way are read again',
+  'when everything may have changed, unknown slugs are queried again, and running loads are repeated',
   async (t) => {
     const { find, rows, tell } = stand()
     const there = rows.head
@@ -203,7 +193,7 @@ t.test(
   },
 )
 
-t.test('beyond the grace the store is asked each time, and its failure is the answer', async (t) => {
+t.test('after the grace period each call queries the store, and fails when the store does', async (t) => {
   const { find, rows, clock } = stand()
   await find('s')
   clock.now = 1_001
@@ -243,7 +233,7 @@ t.test('a workspace that asks for many at once leaves room to others', async (t)
   t.same(await find('one-more'), ok({ model: 'one-more@2' }))
 })
 
-t.test('unknown slugs do not evict presets, and are bounded themselves', async (t) => {
+t.test('unknown slugs do not evict presets, and have a cache limit of their own', async (t) => {
   const { find, rows } = stand()
   await find('s')
   rows.head = null
@@ -254,7 +244,7 @@ t.test('unknown slugs do not evict presets, and are bounded themselves', async (
   t.equal(rows.asked.length, length + 1, 'the oldest was forgotten')
 })
 
-t.test('presets and versions end at their numbers and at their size', async (t) => {
+t.test('the cache limits presets and versions by number and by size', async (t) => {
   const { find, rows } = stand()
   for (let n = 0; n < Math.max(PRESETS_CACHED_MAX, PRESET_VERSIONS_CACHED_MAX) + 1; n++) await find(`s${n}`)
   t.ok(find('s0') instanceof Promise)

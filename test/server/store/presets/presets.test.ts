@@ -20,7 +20,7 @@ async function numbersOf({ presets, ref }: PresetStand, slug: string): Promise<r
   return (await Promise.all(pages)).flatMap((page) => must(page).rows.map(({ version }) => version))
 }
 
-t.test('calls get the fields, the system prompt and the form of a version', async (t) => {
+t.test('calls get the fields, the system prompt and the API format of a version', async (t) => {
   const store = await openTestStore(t)
   const { presets, ref, by } = await presetStand(store)
   const rows = openPresetRows(store)
@@ -37,7 +37,7 @@ t.test('calls get the fields, the system prompt and the form of a version', asyn
 })
 
 t.test(
-  '200 posts at once on one new slug, over two pools: one preset, versions 1 to n without gap or twin',
+  '200 concurrent posts of a new slug over two pools make one preset, with versions 1 to n each once',
   async (t) => {
     const { url } = await openTestDatabase(t)
     const [one, two] = [
@@ -93,7 +93,7 @@ t.test('a version keeps the order of members, U+0000 and the names of ignored fi
 })
 
 t.test(
-  'a roll back designates an older version, is audited and published once, and numbers go on from the newest',
+  'a rollback selects an older version, is audited and published once, and numbers continue from the newest',
   async (t) => {
     const store = await openTestStore(t)
     const stand = await presetStand(store)
@@ -121,7 +121,7 @@ t.test(
   },
 )
 
-t.test('an unknown version number designates nothing and is not found', async (t) => {
+t.test('an unknown version number cannot be read or designated', async (t) => {
   const { presets, ref, by } = await presetStand(await openTestStore(t))
   must(await presets.put(ref('s'), presetInput('m'), by))
   for (const version of [0, -1, 2, 1.5, 2 ** 31, 2 ** 53, Number.NaN]) {
@@ -130,7 +130,7 @@ t.test('an unknown version number designates nothing and is not found', async (t
   }
 })
 
-t.test('an archived preset is not designated, and a post to its slug makes it active again', async (t) => {
+t.test('an archived preset cannot be designated, and a post to its slug makes it active again', async (t) => {
   const { presets, ref, by, reported } = await presetStand(await openTestStore(t))
   must(await presets.put(ref('s'), presetInput('a'), by))
   t.match(must(await presets.archive(ref('s'), by)), {
@@ -150,7 +150,7 @@ t.test('an archived preset is not designated, and a post to its slug makes it ac
 })
 
 t.test(
-  'another workspace has the slug for itself, and a slug that the store cannot hold is unknown',
+  'workspaces can use the same slug independently, and a slug that the store cannot hold is unknown',
   async (t) => {
     const store = await openTestStore(t)
     const { presets, ref, by } = await presetStand(store)
@@ -199,7 +199,7 @@ async function fill(store: Store, { by, ref }: PresetStand, count: number): Prom
     SELECT gen_random_uuid(), id, 1, '{}', 'null', 'chat', '[]', '' FROM made`
 }
 
-t.test('a workspace takes its presets with it, those too that are being saved', async (t) => {
+t.test('removing a workspace removes its presets, even those that are just being saved', async (t) => {
   const store = await openTestStore(t, 8)
   const { presets, by } = await presetStand(store)
   const workspaces = openWorkspaces(store, () => Promise.resolve())

@@ -52,7 +52,7 @@ t.test('durations have hundredths of milliseconds, and invalid numbers are unkno
   )
 })
 
-t.test('the reasons of failures are those of the calls of the segment', async (t) => {
+t.test('each failure reason belongs to its own call in the segment', async (t) => {
   const reason = { message: 'words', issues: [{ path: '/model', expected: 'string' }] }
   const calls = [0, 1, 2, 3].map((n) => ({
     requestId: ownId(n),
@@ -82,7 +82,7 @@ t.test('each figure has its own column', async (t) => {
   for (const name of plain) t.equal(calls.figureAt(1, name), 1_000 + FIGURE[name], name)
 })
 
-t.test('packed calls have the texts and failures of their calls alone', async (t) => {
+t.test('a segment has the texts and failures of its own calls only', async (t) => {
   const failed = (code: string) => ({ failedAttempts: [{ provider: 'acme', status: 500, code }] })
   const batch = batchOfCalls(
     { requestId: ownId(1), organizationId: OTHER_ORGANIZATION, notes: { model: 'theirs/1', ...failed('a') } },
@@ -100,7 +100,7 @@ t.test('packed calls have the texts and failures of their calls alone', async (t
   t.notOk(bytes.includes('theirs') || bytes.includes(OTHER_ORGANIZATION))
 })
 
-t.test('bytes that a larger buffer has are read too', async (t) => {
+t.test('reads packed calls from a view into a larger buffer', async (t) => {
   const bytes = pack(batchWith('status', [200, 404]), [0, 1])
   const larger = Buffer.concat([Buffer.from('xyz'), bytes])
   t.same([...new PackedCalls(larger.subarray(3)).figures('status')], [200, 404])

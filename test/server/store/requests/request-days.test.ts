@@ -10,7 +10,7 @@ import { batchOfCalls } from '../../../support/requests/settled-call.ts'
 import { openTestStore } from '../../../support/stores/postgres.ts'
 import { KEPT_DAYS_MAX } from '../../../../src/schemas/operator/settings.ts'
 
-t.test('whole days that are older than the setting go, with the rows of every organization', async (t) => {
+t.test('whole days older than the setting are deleted, with the rows of every organization', async (t) => {
   const store = await openTestStore(t)
   await turnTo(store, '2024-03-31')
   const days = ['2024-03-23', '2024-03-24', '2024-03-31'].map((day) => Date.parse(`${day}T12:00:00Z`))

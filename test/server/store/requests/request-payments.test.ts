@@ -19,7 +19,7 @@ for (const [form, batchOf] of [
   ['rows', batchOfCalls],
   ['a segment', segmentOfCalls],
 ] as const)
-  t.test(`calls in ${form} are in the log, and one that comes late takes the place of its row`, async (t) => {
+  t.test(`calls in ${form} are found in the log, and a late call replaces its recovered row`, async (t) => {
     const books = await openLate(t)
     const { store } = books
     const paid = (number: number) => ({ requestId: ownId(number), cost: 7 })
@@ -70,7 +70,7 @@ for (const [what, change] of [
   ['cost', 'nano = nano + 1'],
   ['instants', 'ms = ms + 1'],
 ] as const)
-  t.test(`a second whose sums have another ${what} is compared`, async (t) => {
+  t.test(`compares the calls of a second whose sums differ in ${what}`, async (t) => {
     const books = await openLate(t)
     const { store } = books
     await books.book({ requestId: 'lost', cost: 7 }, { requestId: 'kept', cost: 8 })

@@ -29,7 +29,7 @@ waitLong()
 
 const FOREIGN = '019a5b0c-4e21-7000-8000-0000000000ff'
 
-t.test('a paid call that the log has lost is taken from the ledger, once', async (t) => {
+t.test('a paid call that is missing in the log is recovered from the ledger once', async (t) => {
   const books = await openLate(t)
   const { store, organizationId } = books
   await books.book({ requestId: 'lost', cost: 7 }, { requestId: 'kept', cost: 8 })
@@ -62,7 +62,7 @@ t.test('a call that cost nothing is not taken from the ledger: the log keeps a s
   t.same(await idsOf(books), ['paid recovered'])
 })
 
-t.test("a call's own row that comes later takes the place of the recovered one", async (t) => {
+t.test("a call's late row replaces its recovered row", async (t) => {
   const books = await openLate(t)
   const { store } = books
   await books.book({ requestId: 'late' }, { requestId: 'lost' })
@@ -71,7 +71,7 @@ t.test("a call's own row that comes later takes the place of the recovered one",
   t.same(new Set(await idsOf(books)), new Set(['late', 'lost recovered']))
 })
 
-t.test('a call of another organization with the same request id takes no row away', async (t) => {
+t.test('a call of another organization with the same request id does not remove the row', async (t) => {
   const books = await openLate(t)
   const { store } = books
   await books.book({ requestId: 'same' })
@@ -82,7 +82,7 @@ t.test('a call of another organization with the same request id takes no row awa
 })
 
 t.test(
-  'a free call of another organization in a batch with a call of the victim takes no row away',
+  'a free call of another organization does not remove the row of a call in the same batch',
   async (t) => {
     const books = await openLate(t)
     const { store } = books
@@ -94,7 +94,7 @@ t.test(
   },
 )
 
-t.test('calls of the same id under another key, at another cost or instant take no row away', async (t) => {
+t.test('calls with the same id but another key, cost or time do not remove the row', async (t) => {
   const books = await openLate(t)
   const { store } = books
   await books.book({ requestId: 'same', cost: 7 })
@@ -112,7 +112,7 @@ t.test('calls of the same id under another key, at another cost or instant take 
   t.same(await recoveredCosts(books), [7])
 })
 
-t.test('a row of another instant, or of no job, does not stop the recovery of a call', async (t) => {
+t.test('a row with another time or without its job does not stop the recovery of a call', async (t) => {
   const books = await openLate(t)
   const { store } = books
   const row = (requestId: string, paidMs: number) =>
@@ -155,7 +155,7 @@ t.test(
   },
 )
 
-t.test('each of equal late calls of one batch takes the place of a recovered row', async (t) => {
+t.test('each of several equal late calls in one batch replaces one recovered row', async (t) => {
   const books = await openLate(t)
   const { store } = books
   const paid = { requestId: 'same', cost: 7 }
@@ -181,7 +181,7 @@ t.test('a job that is paid long after its call has only the row of its call', as
   t.same(await recoveredCosts(books), [])
 })
 
-t.test('a call whose answer went on for minutes after its payment is not recovered', async (t) => {
+t.test('a call whose answer continued for minutes after its payment is not recovered', async (t) => {
   const books = await openBooks(t, TODAY)
   const { store } = books
   await markAt(store, 700_000)
@@ -216,7 +216,7 @@ t.test('a forfeit of a call that died is one row, and an overrun next to a call 
 })
 
 t.test(
-  `calls of the last REQUESTS_LATE_MS (${REQUESTS_LATE_MS}) may still be on their way, and one turn reads ` +
+  `calls of the last REQUESTS_LATE_MS (${REQUESTS_LATE_MS}) may still arrive, and one turn reads ` +
     `REQUESTS_COMPARED_MS_MAX (${REQUESTS_COMPARED_MS_MAX}) of the ledger`,
   async (t) => {
     const books = await openLate(t)

@@ -15,14 +15,14 @@ const SLOW_MS = 50
 const rowsOf = async (store: Store, organizationId: string | null): Promise<readonly LoggedRequest[]> =>
   must(await findRequests(store, { organizationId, limit: 100 })).rows
 
-t.test('a store that is away rejects, so that the batch stays', async (t) => {
+t.test('an unavailable store rejects the write, so that the batch is kept', async (t) => {
   const store = openStore({ url: 'postgres://127.0.0.1:1/none', poolMax: 1, applicationName: 'sluice-test' })
   t.teardown(() => store.close())
   t.ok(isAway(await insertRequests(store, batchOfCalls({})).catch((problem: unknown) => problem)))
 })
 
 t.test(
-  `a write that takes REQUESTS_WRITE_MS_MAX (${REQUESTS_WRITE_MS_MAX}) is one of a store that is away`,
+  `a write that takes REQUESTS_WRITE_MS_MAX (${REQUESTS_WRITE_MS_MAX}) counts as an unavailable store`,
   async (t) => {
     const store = await openTestStore(t)
     const beside = openStore({ ...store.options, poolMax: 1 })
@@ -42,7 +42,7 @@ t.test(
   },
 )
 
-t.test('a batch that is written twice is there once', async (t) => {
+t.test('a batch that is written twice is stored once', async (t) => {
   const store = await openTestStore(t)
   const batch = batchOfCalls({ organizationId: ORGANIZATION }, { organizationId: ORGANIZATION })
   t.equal(await insertRequests(store, batch), 2)

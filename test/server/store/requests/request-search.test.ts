@@ -52,7 +52,7 @@ async function openHeldLog(t: Test) {
 }
 
 t.test(
-  'an organization has one search under way, and all together leave a connection to calls',
+  'each organization runs one search at a time, and all searches together leave a connection to calls',
   async (t) => {
     const { store, find, letGo, searching, untilSearching } = await openHeldLog(t)
     const own = Array.from({ length: 8 }, () => find(ORGANIZATION))
@@ -66,7 +66,7 @@ t.test(
   },
 )
 
-t.test('a search by a name that no key has is empty at once, without a look at the calls', async (t) => {
+t.test('a search by an unknown key name returns no rows at once, without reading the calls', async (t) => {
   const { store, letGo, searching } = await openHeldLog(t)
   const search = { organizationId: ORGANIZATION, keyName: 'of no key', limit: 1 }
   t.same(must(await findRequests(store, search)), { rows: [], next: null })
@@ -85,7 +85,7 @@ t.test('searches that find no room to wait are busy, and those of others wait', 
   t.ok(LONG_READ_WAIT_MS < CONTROL_DEADLINE_MS, 'a call learns of it before its deadline')
 })
 
-t.test('a search whose caller leaves gives its turn to the next one, and runs no more queries', async (t) => {
+t.test('a search whose caller disconnects passes its turn on, and runs no more queries', async (t) => {
   const { store, find, letGo, searching, untilSearching } = await openHeldLog(t)
   const left = new AbortController()
   const first = find(ORGANIZATION, left.signal)
@@ -103,7 +103,7 @@ t.test('a search whose caller leaves gives its turn to the next one, and runs no
 })
 
 t.test(
-  `a search that finds nothing among REQUESTS_LOOKED_MAX (${REQUESTS_LOOKED_MAX}) rows returns its place`,
+  `a search without a match in REQUESTS_LOOKED_MAX (${REQUESTS_LOOKED_MAX}) rows returns where the next search continues`,
   async (t) => {
     const store = await openTestStore(t)
     const of = { organizationId: ORGANIZATION }
@@ -131,7 +131,7 @@ t.test(
   },
 )
 
-t.test('pages follow each other among calls of one millisecond that several batches have', async (t) => {
+t.test('pages continue correctly within calls of one millisecond from several batches', async (t) => {
   const store = await openTestStore(t)
   const endedMs = Date.now()
   // As texts these numbers have another order than as numbers.

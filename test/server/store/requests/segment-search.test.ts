@@ -140,7 +140,7 @@ t.test('a call of a segment is found by its request id, within its organization 
   )
 })
 
-t.test('segments and rows of one organization come in one order', async (t) => {
+t.test('calls from segments and rows of one organization are listed in one order', async (t) => {
   const store = await openTestStore(t)
   const of = { organizationId: ORGANIZATION }
   const many = Array.from({ length: CALLS }, (_, n) => ({
@@ -156,7 +156,7 @@ t.test('segments and rows of one organization come in one order', async (t) => {
 })
 
 t.test(
-  `a search that finds nothing among REQUESTS_LOOKED_MAX (${REQUESTS_LOOKED_MAX}) calls returns its place`,
+  `a search without a match in REQUESTS_LOOKED_MAX (${REQUESTS_LOOKED_MAX}) calls returns where the next search continues`,
   async (t) => {
     const store = await openTestStore(t)
     const of = { organizationId: ORGANIZATION }
@@ -179,7 +179,7 @@ t.test(
   },
 )
 
-t.test('a segment that is written twice is there once', async (t) => {
+t.test('a segment that is written twice is stored once', async (t) => {
   const store = await openTestStore(t)
   const batch = batchOfCalls(
     ...Array.from({ length: CALLS }, (_, n) => ({

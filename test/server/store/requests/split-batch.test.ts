@@ -33,7 +33,7 @@ t.test(
   },
 )
 
-t.test('calls of two organizations in turn are a segment of each', async (t) => {
+t.test('alternating calls of two organizations make one segment for each', async (t) => {
   const [own, others] = [calls(REQUESTS_PACKED_MIN), calls(REQUESTS_PACKED_MIN, { organizationId: null })]
   const { segments, rows } = splitBatch(batchOfCalls(...own.flatMap((call, n) => [call, others[n] ?? call])))
   t.same(

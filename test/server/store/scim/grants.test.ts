@@ -64,7 +64,7 @@ t.test('only members of the group get its grant, and grants of other mappings or
 })
 
 t.test(
-  'an inactive user is no member; an activated one gets the current grants and those given by hand',
+  'an inactive user is not a member; on activation the user gets current group grants and manual grants',
   async (t) => {
     const {
       store,
@@ -117,7 +117,7 @@ t.test('removes all grants of a removed user or group, and no others', async (t)
   t.match(await store.sql`SELECT id FROM scim_groups WHERE deleted_at IS NOT NULL`, [{ id: one }])
 })
 
-t.test('more users than one statement takes join and leave', async (t) => {
+t.test('more users can join and leave than fit in one statement', async (t) => {
   const { store, within, organizationId, mapped, workspace } = await openDirectory(t, [])
   const [group] = await mapped('member')
   const users = await plantUsers(

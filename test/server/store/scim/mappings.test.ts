@@ -19,7 +19,7 @@ import { lockDirectory } from '../../../../src/server/store/scim/one-at-a-time.t
 const RACES = 100
 
 t.test(
-  'a role change and a deletion at once both happen, or only the deletion: never half of one',
+  'of a concurrent role change and deletion, either both happen or only the deletion, never half of one',
   async (t) => {
     const { store, mappings, by, input, workspace, group, users } = await openDirectory(t, ['ann'])
     must(await addMember(store, { workspace, userName: 'bob', role: 'member' }, CLI))
@@ -42,7 +42,7 @@ t.test(
   },
 )
 
-t.test('many callers that map one pair at once make one mapping, with one row of the log', async (t) => {
+t.test('many callers that create the same mapping at once create one, with one audit event', async (t) => {
   const { store, mappings, by, input, group } = await openDirectory(t, ['ann'], 8)
   const reported = await Promise.all(
     Array.from({ length: 12 }, (_, n) =>
@@ -61,7 +61,7 @@ t.test('many callers that map one pair at once make one mapping, with one row of
 })
 
 t.test(
-  'a removal without members takes only grants of this mapping; those of others and by hand stay',
+  'removing a mapping without keeping its members revokes only its own grants; other grants stay',
   async (t) => {
     const { store, mappings, by, input, workspace, organizationId, users } = await openDirectory(t, [
       'ann',
@@ -85,7 +85,7 @@ t.test(
 )
 
 t.test(
-  'with members each keeps the stronger role, and is a member by hand since it became one',
+  'removing a mapping and keeping its members leaves each the stronger role, with its original start',
   async (t) => {
     const { store, mappings, by, input, workspace, group } = await openDirectory(t, ['ann', 'bob', 'cat'])
     must(await addMember(store, { workspace, userName: 'bob', role: 'member' }, CLI))
@@ -107,7 +107,7 @@ t.test(
   },
 )
 
-t.test('a new mapping reaches groups larger than one portion, and skips inactive users', async (t) => {
+t.test('a new mapping also applies to groups larger than one batch, and skips inactive users', async (t) => {
   const { store, mappings, by, input, workspace, organizationId } = await openDirectory(t, [])
   const many = await plantUsers(
     store,
@@ -123,7 +123,7 @@ t.test('a new mapping reaches groups larger than one portion, and skips inactive
 })
 
 t.test(
-  'a workspace that is deleted while groups are mapped to it and people added is left by all',
+  'deleting a workspace while groups are mapped to it and users are added removes all memberships',
   async (t) => {
     const { store, mappings, by, input, organizationId, group } = await openDirectory(t, ['ann'], 8)
     const workspaces = openWorkspaces(store, async () => undefined)
@@ -148,7 +148,7 @@ t.test(
 )
 
 t.test(
-  'a changed mapping, or the end of its workspace, waits for changes of the members, and misses none',
+  'changing a mapping or removing its workspace waits for running member changes, and misses none',
   async (t) => {
     const {
       store,

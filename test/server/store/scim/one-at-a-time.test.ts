@@ -37,7 +37,7 @@ t.test('an organization whose changes wait for its lock leaves connections to ot
 })
 
 t.test(
-  'calls of one kind and organization run one after another, failed or not, and those of others meanwhile',
+  'calls of one kind and organization run one at a time, failed or not, without delaying other ones',
   async (t) => {
     const store = await openTestStore(t)
     const first = signal()
@@ -71,7 +71,7 @@ t.test(
   },
 )
 
-t.test('a full line refuses at once', async (t) => {
+t.test('a full queue refuses at once', async (t) => {
   const store = await openTestStore(t)
   const end = signal()
   const call = () =>

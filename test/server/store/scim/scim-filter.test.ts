@@ -180,7 +180,7 @@ t.test('a filter finds the same users as an oracle in memory', async (t) => {
   t.pass()
 })
 
-t.test('identifiers, instants and members of groups are found by', async (t) => {
+t.test('filters can search by identifier, time and group member', async (t) => {
   const { users, groups, user, group, organizationId } = await openScimStand(t)
   const [ann, bob] = [await user({ userName: 'ann' }), await user({ userName: 'bob' })]
   const [one] = [await group('one', [ann.id]), await group('two')]
@@ -240,7 +240,7 @@ const WRONG: readonly (readonly [string, RegExp])[] = [
   [Array.from({ length: SCIM_FILTER_TERMS_MAX + 1 }, () => 'title pr').join(' or '), /comparisons/],
 ]
 
-t.test('an invalid filter is refused with the attribute that it is about', async (t) => {
+t.test('an invalid filter is refused, and the error names the attribute', async (t) => {
   const { users, organizationId } = await openScimStand(t)
   for (const [filter, detail] of WRONG) {
     const answer = await users.list(organizationId, { ...EVERYTHING, filter })

@@ -34,7 +34,7 @@ t.test(
   },
 )
 
-t.test('a change that fails in a later step leaves nothing, and no grants', async (t) => {
+t.test('a change that fails in a later step changes nothing, grants included', async (t) => {
   const { store, groups, group, user, members, by, organizationId, workspaceId } = await openScimStand(t)
   const [ann, bob] = [await user({ userName: 'ann' }), await user({ userName: 'bob' })]
   const { id } = await group('all', [ann.id])
@@ -88,7 +88,7 @@ t.test('refuses members of another organization, and hides groups from it', asyn
   ])
 })
 
-t.test('a change that changes nothing is no version and no event', async (t) => {
+t.test('a change without effect makes no version and no event', async (t) => {
   const { store, groups, group, user, by } = await openScimStand(t)
   const [ann, bob] = [await user(), await user()]
   const { id } = await group('all', [ann.id])
@@ -112,7 +112,7 @@ t.test('a change that changes nothing is no version and no event', async (t) => 
   t.same(await auditOf(store), before)
 })
 
-t.test('members that join, leave or are replaced are each a version and an event', async (t) => {
+t.test('adding, removing and replacing members each makes a version and an event', async (t) => {
   const { store, groups, group, user, members, by } = await openScimStand(t)
   const [ann, bob] = [await user(), await user()]
   const { id } = await group('all')
@@ -129,7 +129,7 @@ t.test('members that join, leave or are replaced are each a version and an event
   }
 })
 
-t.test('only a client with the new version can change a group that was changed meanwhile', async (t) => {
+t.test('after a group was changed, only clients that send its new version can change it', async (t) => {
   const { groups, group, by, organizationId } = await openScimStand(t)
   const { id } = await group('all')
   const rename = (displayName: string, ifMatch: readonly number[] | null) =>
@@ -141,7 +141,7 @@ t.test('only a client with the new version can change a group that was changed m
   t.match(must(await rename('three', [7, 2])), { version: 3 })
 })
 
-t.test('a name is one group’s whatever its case, until the group is deleted', async (t) => {
+t.test('a name belongs to one group, ignoring case, until the group is deleted', async (t) => {
   const { groups, group, by, organizationId } = await openScimStand(t)
   const [one, two] = [await group('Sales'), await group('other')]
   t.match(await groups.create({ displayName: 'SALES', externalId: null, userIds: [] }, by), {
@@ -201,7 +201,7 @@ t.test('the log has the counts of members that joined and left, and the first of
 })
 
 t.test(
-  'a page of groups with many members ends by its bytes; one whose first group alone has too many is refused',
+  'a page of groups has a byte limit, and a page whose first group alone exceeds it is refused',
   async (t) => {
     const { store, groups, group, organizationId } = await openScimStand(t)
     const members = LIST_PAGE_BYTES_MAX / 200 / 2
@@ -225,7 +225,7 @@ t.test(
 )
 
 t.test(
-  'a page whose first group has more members than one answer holds is refused, and answered without them',
+  'refuses a page whose first group has more members than one answer holds, and serves it without members',
   async (t) => {
     const { store, groups, group, organizationId } = await openScimStand(t)
     const { id } = await group('huge')

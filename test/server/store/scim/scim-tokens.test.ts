@@ -78,7 +78,7 @@ t.test('a front loads tokens and API keys by one statement, each with its kind',
   )
 })
 
-t.test('no token is among the keys that are managed, and none is found there by its hash', async (t) => {
+t.test('tokens are not listed with the API keys, and cannot be found there by hash', async (t) => {
   const { store, organizationId, make } = await openTokens(t)
   const { key } = must(await make())
   const keys = openApiKeys({ store, publish: () => Promise.resolve(), rateLimitRpm: null })
@@ -124,7 +124,7 @@ t.test('tokens are listed newest first, of one organization or of all', async (t
 })
 
 t.test(
-  'making and revoking is audited once each, without the token; a second time and an unknown one leave no row',
+  'creating and revoking a token is audited once each, without the token; repeated and unknown ones add no event',
   async (t) => {
     const { store, make } = await openTokens(t)
     const { key, token } = must(await make())

@@ -59,7 +59,7 @@ t.test('a refused or empty change leaves version and log as they are', async (t)
 })
 
 t.test(
-  'a user that was made by hand is seen and changed like the others, and keeps its membership',
+  'a manually created user can be read and changed like the others, and keeps its membership',
   async (t) => {
     const { store, users, by, organizationId, workspaceId } = await openScimStand(t)
     const workspace = { id: workspaceId, organizationId }
@@ -110,7 +110,7 @@ t.test('users of another organization are unknown', async (t) => {
   t.equal(must(await users.list(foreign.organizationId, EVERYTHING)).totalResults, 0)
 })
 
-t.test('a change of a user of another organization waits for no lock there', async (t) => {
+t.test('changing a user of another organization fails without waiting for a lock', async (t) => {
   const { store, users, groups, user, group, foreign } = await openScimStand(t)
   const [{ id }, all] = [await user(), await group('all')]
   await store.sql.begin(async (tx) => {
@@ -121,7 +121,7 @@ t.test('a change of a user of another organization waits for no lock there', asy
   })
 })
 
-t.test('the log has no attributes but the names of those that changed', async (t) => {
+t.test('the audit log has only the names of changed attributes', async (t) => {
   const { store, users, user, by } = await openScimStand(t)
   const { id } = await user({ userName: 'ann', attributes: { title: 'before' } })
   must(

@@ -60,7 +60,7 @@ t.test(
 )
 
 t.test(
-  'groups that were deleted are counted once and are gone then; those without a mapping count as well',
+  'a sync counts and removes deleted groups once, and also counts groups without a mapping',
   async (t) => {
     const {
       store,
@@ -82,7 +82,7 @@ t.test(
   },
 )
 
-t.test('a sync leaves other organizations alone', async (t) => {
+t.test('a sync does not change other organizations', async (t) => {
   const {
     store,
     users: [ann],
@@ -163,7 +163,7 @@ t.test('a change between two steps of a sync stays', async (t) => {
 })
 
 t.test(
-  'where a mapping goes in the middle of its turn, the next one begins with the first member',
+  'when a mapping is deleted while it is synced, the next one begins with the first member',
   async (t) => {
     const { store, organizationId, other, mapped, work, mappings, by, steps } = await openDirectory(t, [])
     const many = await plantUsers(
@@ -183,7 +183,7 @@ t.test(
   },
 )
 
-t.test('a sync whose runners all die has failed in the end, with a message', async (t) => {
+t.test('a sync whose runners keep dying fails in the end, with a message', async (t) => {
   const { store, work, mappings, by, organizationId } = await openDirectory(t, [])
   const { id } = must(await mappings.startSync(by))
   for (let attempt = 0; attempt < SYNC_ATTEMPTS_MAX; attempt++) {
@@ -196,7 +196,7 @@ t.test('a sync whose runners all die has failed in the end, with a message', asy
   t.ok(job.finishedAt)
 })
 
-t.test('a sync that was given back is due at once; one that ended is forgotten in its time', async (t) => {
+t.test('a released sync is due at once, and an ended one is deleted after its retention time', async (t) => {
   const { store, work, mappings, by, organizationId, steps } = await openDirectory(t, [])
   const { id } = must(await mappings.startSync(by))
   must(await work.release(present(must(await work.claimNext(SYNC_LEASE_MS)))))

@@ -24,7 +24,7 @@ async function batches({ sql }: Store): Promise<readonly number[]> {
 
 const wide = (chars: number) => ({ ...VIDEO_REQUEST, prompt: 'x'.repeat(chars) })
 
-t.test('jobs that arrive during a transaction go with the next, as many as one takes', async (t) => {
+t.test('jobs that arrive during a transaction join the next one, up to its maximum', async (t) => {
   const { jobs, store, owners } = await openVideoStand(t)
   await Promise.all(
     Array.from({ length: 2 * VIDEO_BATCH_JOBS_MAX + 2 }, () => jobs.accept(videoInput(owners))),
@@ -42,7 +42,7 @@ t.test('large jobs share a transaction up to its bytes, and one that is larger h
   t.same(await batches(store), [2, 1, 1, 1])
 })
 
-t.test('a front refuses jobs beyond a number, or bytes, of waiting ones, and recovers', async (t) => {
+t.test('a front refuses jobs when too many jobs or bytes wait, and accepts again later', async (t) => {
   const { jobs, owners } = await openVideoStand(t)
   const many = Array.from({ length: VIDEO_ACCEPTS_WAITING_MAX + 1 }, () => jobs.accept(videoInput(owners)))
   t.match(await many.at(-1), { ok: false, failure: { name: 'busy', retryAfterS: 1 } })
@@ -69,7 +69,7 @@ t.test('a workspace has a maximum of open jobs, and room again when one has ende
 })
 
 t.test(
-  "the requests of a workspace's open jobs have a total size, and one job may exceed it when none is open",
+  "a workspace's open jobs have a maximum total request size, which one job may exceed when none is open",
   async (t) => {
     const { jobs, open, store, owners } = await openVideoStand(t)
     t.equal(nameOf(await jobs.accept(videoInput(owners, { request: wide(1_000_000) }))), 'ok')

@@ -81,17 +81,14 @@ t.test('one of fifty equal calls on two fronts makes the job, and all get its an
   t.equal(await stand.count(), 2)
 })
 
-t.test(
-  'a front that dies between the commit and its answer leaves the answer to the next call',
-  async (t) => {
-    const stand = await openVideoStand(t)
-    const claim = await firstTurn(stand.openAnswers({ renewMs: NEVER_MS }))
-    const { id } = must(await stand.open().accept(videoInput(stand.owners, { once: once(claim) })))
-    const answer = await call(stand, stand.openAnswers(), stand.open(), 'k')
-    t.equal(JSON.parse(answer).id, id)
-    t.equal(await stand.count(), 1)
-  },
-)
+t.test('when a front dies between the commit and its answer, the next call gets the answer', async (t) => {
+  const stand = await openVideoStand(t)
+  const claim = await firstTurn(stand.openAnswers({ renewMs: NEVER_MS }))
+  const { id } = must(await stand.open().accept(videoInput(stand.owners, { once: once(claim) })))
+  const answer = await call(stand, stand.openAnswers(), stand.open(), 'k')
+  t.equal(JSON.parse(answer).id, id)
+  t.equal(await stand.count(), 1)
+})
 
 t.test('a caller whose claim was taken over makes no second job, and gets the first', async (t) => {
   const stand = await openVideoStand(t)
@@ -105,7 +102,7 @@ t.test('a caller whose claim was taken over makes no second job, and gets the fi
   t.equal(await stand.count(), 1)
 })
 
-t.test('two fronts that believe to have the claim race: one job, never two', async (t) => {
+t.test('two fronts that both believe they hold the claim create one job between them', async (t) => {
   const stand = await openVideoStand(t)
   const [one, other] = [stand.open(), stand.open()]
   const [stale, fresh] = [stand.openAnswers({ leaseMs: 0, renewMs: NEVER_MS }), stand.openAnswers()]
@@ -122,7 +119,7 @@ t.test('two fronts that believe to have the claim race: one job, never two', asy
   t.equal(await stand.count(), 20)
 })
 
-t.test('an answer that is lost after the commit makes no second job when the call is repeated', async (t) => {
+t.test('when the answer is lost after the commit, repeating the call creates no second job', async (t) => {
   const stand = await openVideoStand(t)
   const claim = await firstTurn(stand.openAnswers())
   const jobs = stand.open({ store: losing(stand.store, 'after', new StoreSlow()) })
@@ -134,7 +131,7 @@ t.test('an answer that is lost after the commit makes no second job when the cal
   t.equal(await stand.count(), 1)
 })
 
-t.test('a job that a transaction did not begin is begun by the next try', async (t) => {
+t.test('a job whose transaction did not begin is created by the next try', async (t) => {
   const stand = await openVideoStand(t)
   const claim = await firstTurn(stand.openAnswers())
   const jobs = stand.open({ store: losing(stand.store, 'before', new StoreSlow()) })
@@ -144,7 +141,7 @@ t.test('a job that a transaction did not begin is begun by the next try', async 
   t.equal(await stand.count(), 1)
 })
 
-t.test('a batch of unknown outcome is tried job by job, and each of its jobs is there once', async (t) => {
+t.test('a batch with an unknown outcome is retried job by job, and creates each job once', async (t) => {
   const stand = await openVideoStand(t)
   await setLimit(stand.store.sql, stand.owners.accounts.key, 'daily', 1_000_000)
   const answers = stand.openAnswers()
@@ -171,7 +168,7 @@ t.test('another body under the same key is refused on the first front and on oth
   t.equal(await stand.count(), 1)
 })
 
-t.test('a claim that was lost spoils no other job of its batch', async (t) => {
+t.test('a lost claim does not affect other jobs of its batch', async (t) => {
   const stand = await openVideoStand(t)
   const answers = stand.openAnswers()
   const late = await firstTurn(stand.openAnswers({ leaseMs: 0, renewMs: NEVER_MS }), 'x')
@@ -194,7 +191,7 @@ t.test('a repetition for which its own hold leaves too little money gets the fir
   t.equal(must(await stand.open().accept(input)).id, id)
 })
 
-t.test('two jobs of one batch under one claim are one', async (t) => {
+t.test('two jobs with one claim in the same batch become one job', async (t) => {
   const stand = await openVideoStand(t)
   const claim = await firstTurn(stand.openAnswers())
   const inputs = [null, claim, claim, null].map((own) =>
@@ -206,7 +203,7 @@ t.test('two jobs of one batch under one claim are one', async (t) => {
   t.equal(await stand.count(), 3)
 })
 
-t.test('a refused job keeps no answer, so that the next call under its key may succeed', async (t) => {
+t.test('a refused job stores no answer, so that a retry with its key may succeed', async (t) => {
   const stand = await openVideoStand(t)
   const answers = stand.openAnswers()
   await setLimit(stand.store.sql, stand.owners.accounts.key, 'daily', 10)

@@ -9,7 +9,7 @@ import {
   videoInput,
 } from '../../../support/videos/video-jobs.ts'
 
-t.test('an accepted job has a row that is due, with all that it was asked for', async (t) => {
+t.test('an accepted job has a row that is due, with its whole request', async (t) => {
   const { jobs, store, owners } = await openVideoStand(t)
   const references = [{ kind: 'image' as const, url: 'https://a.test/ü' }]
   const request = { ...VIDEO_REQUEST, prompt: 'nul \0, half \ud800, line\nbreak', references }
@@ -52,21 +52,21 @@ t.test('an accepted job has a row that is due, with all that it was asked for', 
   t.same({ ...JSON.parse(String(row?.['request'])), ...JSON.parse(String(row?.['attached'])) }, request)
 })
 
-t.test('runners are woken, and the view is there for pollers', async (t) => {
+t.test('accepting a job wakes runners and stores the view for pollers', async (t) => {
   const { jobs, views, owners } = await openVideoStand(t)
   const id = await accepted(jobs, videoInput(owners))
   t.same(views.woken, [{ kind: 'jobs', provider: 'acme' }])
   t.equal(views.kept.get(id)?.status, 'pending')
 })
 
-t.test('jobs that come together are each accepted once', async (t) => {
+t.test('jobs that arrive together are each accepted once', async (t) => {
   const { jobs, count, owners } = await openVideoStand(t)
   const ids = await Promise.all(Array.from({ length: 200 }, () => accepted(jobs, videoInput(owners))))
   t.equal(new Set(ids).size, 200)
   t.equal(await count(), 200)
 })
 
-t.test('a job without an address of its own gets that of its workspace', async (t) => {
+t.test('a job without a callback URL gets the callback URL of its workspace', async (t) => {
   const { jobs, store, owners } = await openVideoStand(t)
   await store.sql`UPDATE workspaces SET default_callback_url = 'https://w.test/' WHERE id = ${owners.workspaceId}`
   const own = await accepted(jobs, videoInput(owners, { callbackUrl: 'https://own.test/' }))
@@ -92,7 +92,7 @@ t.test('a deleted workspace accepts nothing, and spoils no other job of the batc
   t.same(outcomes.map(nameOf), ['workspace_unknown', 'ok', 'workspace_unknown', 'ok'])
 })
 
-t.test('a workspace that is just being deleted is waited for, and then accepts nothing', async (t) => {
+t.test('a call waits for a workspace that is being deleted, and is then refused', async (t) => {
   const { jobs, store, owners } = await openVideoStand(t)
   let outcome: Promise<string> | null = null
   await store.sql.begin(async (tx) => {
@@ -103,7 +103,7 @@ t.test('a workspace that is just being deleted is waited for, and then accepts n
   t.equal(await outcome, 'workspace_unknown')
 })
 
-t.test('one job that the store cannot take fails alone', async (t) => {
+t.test('a job that the store cannot save fails alone', async (t) => {
   const { jobs, count, owners } = await openVideoStand(t)
   const broken = videoInput(owners, { target: { ...videoInput(owners).target, provider: 'a\0b' } })
   const settled = await Promise.allSettled(

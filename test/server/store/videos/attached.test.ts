@@ -24,7 +24,7 @@ const claimAll = ({ store }: VideoStand, leaseMs = LEASE_MS) =>
 // Limits decide which way a job is accepted.
 for (const limits of [{}, { isCreditLimited: true }]) {
   t.test(
-    `a claim brings nothing that is large of a request, and its own claim alone reads that: ${JSON.stringify(limits)}`,
+    `a claim does not include large parts of a request, which only its holder can read: ${JSON.stringify(limits)}`,
     async (t) => {
       const stand = await openVideoStand(t)
       const work = openVideoWork(stand.store, CONTEXT)
@@ -54,7 +54,7 @@ for (const limits of [{}, { isCreditLimited: true }]) {
   )
 }
 
-t.test('nothing of a request is kept once its job has ended', async (t) => {
+t.test('the request of a job is deleted once the job has ended', async (t) => {
   const stand = await openVideoStand(t)
   const work = openVideoWork(stand.store, CONTEXT)
   const id = await accepted(stand.jobs, videoInput(stand.owners, { request: LARGE }))

@@ -59,7 +59,7 @@ t.test('the runner of a cancelled job can write no more', async (t) => {
   t.match(await stand.row(id), { state: 'cancelled', attempt: 2 })
 })
 
-t.test('a cancelled job that the provider may have made is an overrun', async (t) => {
+t.test('a cancelled job that the provider may have started counts as an overrun', async (t) => {
   const stand = await open(t)
   await stand.accept()
   const submitting = present(
@@ -76,7 +76,7 @@ t.test('a cancelled job that the provider may have made is an overrun', async (t
   ])
 })
 
-t.test('a job that has ended, of another workspace, or that never was cannot be cancelled', async (t) => {
+t.test('ended, foreign and unknown jobs cannot be cancelled', async (t) => {
   const stand = await open(t)
   const id = await stand.accept()
   t.match(await stand.elsewhere(await stand.workspace(), id), { failure: { name: 'video_unknown' } })
@@ -97,7 +97,7 @@ t.test('a cancel that finds the job ended updates its view, so that none shows i
   t.same(stand.woken, [])
 })
 
-t.test('a job that ended after its canceller looked does not end a second time', async (t) => {
+t.test('a job that ended after the cancel read it does not end a second time', async (t) => {
   const stand = await open(t)
   const id = await stand.accept({ heldNano: 1_000, callbackUrl: 'https://hooks.test/in' })
   const held = present(await stand.work.submitting(await claim(stand), { leaseMs: LEASE_MS, callMs: 1 }))

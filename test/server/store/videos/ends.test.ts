@@ -49,7 +49,7 @@ async function balances(t: Pick<Tap, 'same'>, { store }: VideoStand) {
 type Tap = typeof t
 
 t.test(
-  'a completed job costs the amount held, in the window of its acceptance, with its seconds',
+  'a completed job costs the amount held, counted on the day of its acceptance, with its seconds',
   async (t) => {
     const stand = await openVideoStand(t)
     const day = '2026-01-15'
@@ -193,7 +193,7 @@ t.test('a job by a secret of the workspace, and one without a price, are booked 
   await balances(t, stand)
 })
 
-t.test('one of many ends of a job is booked', async (t) => {
+t.test('of many concurrent ends of a job, one is booked', async (t) => {
   const stand = await openVideoStand(t)
   const claim = await running(stand, { callbackUrl: CALLBACK })
   const views = await Promise.all(
@@ -212,7 +212,7 @@ t.test('one of many ends of a job is booked', async (t) => {
   await balances(t, stand)
 })
 
-t.test('ends that come together share transactions, and each is booked by itself', async (t) => {
+t.test('ends that arrive together share transactions, and each is booked separately', async (t) => {
   const stand = await openVideoStand(t)
   const claims: ClaimedVideo[] = []
   for (let nth = 0; nth < 100; nth++) {
@@ -240,7 +240,7 @@ t.test('ends that come together share transactions, and each is booked by itself
   await balances(t, stand)
 })
 
-t.test('the booking of ends has a bound of its own', async (t) => {
+t.test('booking an end has a time limit of its own', async (t) => {
   const stand = await openVideoStand(t)
   const claim = await running(stand)
   const calls = t.capture(stand.store, 'within', stand.store.within)
@@ -265,7 +265,7 @@ t.test('an end that cannot be booked does not hold up others', async (t) => {
   await balances(t, stand)
 })
 
-t.test('an account that has gone holds up no end', async (t) => {
+t.test('a deleted account does not hold up an end', async (t) => {
   const stand = await openVideoStand(t)
   const claim = await running(stand)
   await stand.store.sql`DELETE FROM accounts WHERE owner_kind = 'key'`
@@ -273,17 +273,14 @@ t.test('an account that has gone holds up no end', async (t) => {
   t.same(await stand.store.sql`SELECT * FROM leases`, [])
 })
 
-t.test(
-  'an end that comes a month after its acceptance makes the month of the ledger that it needs',
-  async (t) => {
-    const stand = await openVideoStand(t)
-    const claim = await running(stand, { day: '2024-02-29' })
-    t.match(await stand.work.end(claim, { kind: 'completed', clips: [clip('a')] }), { status: 'completed' })
-    t.match(await ledger(stand), [{ day: '2024-02-29' }])
-  },
-)
+t.test('an end one month after the acceptance creates the ledger month that it needs', async (t) => {
+  const stand = await openVideoStand(t)
+  const claim = await running(stand, { day: '2024-02-29' })
+  t.match(await stand.work.end(claim, { kind: 'completed', clips: [clip('a')] }), { status: 'completed' })
+  t.match(await ledger(stand), [{ day: '2024-02-29' }])
+})
 
-t.test('a text of a provider is cut, and holds nothing that a store refuses', async (t) => {
+t.test('a provider text is truncated, and characters that a store refuses are removed', async (t) => {
   const stand = await openVideoStand(t)
   const view = await stand.work.end(await claimed(stand), {
     kind: 'failed',

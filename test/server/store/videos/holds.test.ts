@@ -44,7 +44,7 @@ t.test(
   },
 )
 
-t.test('a hold without an open job is found by the check of the books', async (t) => {
+t.test('the ledger check finds a hold without an open job', async (t) => {
   const { store, jobs, owners } = await openVideoStand(t)
   await setLimit(store.sql, owners.accounts.key, 'daily', 500)
   await accepted(jobs, videoInput(owners))
@@ -58,21 +58,18 @@ t.test('a hold without an open job is found by the check of the books', async (t
   ])
 })
 
-t.test(
-  'jobs are accepted up to the limit exactly, by any number of fronts, and none is refused before',
-  async (t) => {
-    const stand = await openVideoStand(t)
-    await setLimit(stand.store.sql, stand.owners.accounts.workspace, 'monthly', 5_000)
-    const fronts = Array.from({ length: 3 }, () => stand.open())
-    const input = () => videoInput(stand.owners, { limits: { isWorkspaceLimited: true } })
-    const outcomes = await Promise.all(
-      Array.from({ length: 120 }, (_, nth) => fronts[nth % 3]?.accept(input())),
-    )
-    t.equal(outcomes.filter((outcome) => outcome?.ok === true).length, 50)
-    t.equal(await lentOf(stand, stand.owners.accounts.workspace), 5_000)
-    t.same(must(await checkLedger(stand.store)).differences, [])
-  },
-)
+t.test('any number of fronts together accept jobs up to exactly the limit', async (t) => {
+  const stand = await openVideoStand(t)
+  await setLimit(stand.store.sql, stand.owners.accounts.workspace, 'monthly', 5_000)
+  const fronts = Array.from({ length: 3 }, () => stand.open())
+  const input = () => videoInput(stand.owners, { limits: { isWorkspaceLimited: true } })
+  const outcomes = await Promise.all(
+    Array.from({ length: 120 }, (_, nth) => fronts[nth % 3]?.accept(input())),
+  )
+  t.equal(outcomes.filter((outcome) => outcome?.ok === true).length, 50)
+  t.equal(await lentOf(stand, stand.owners.accounts.workspace), 5_000)
+  t.same(must(await checkLedger(stand.store)).differences, [])
+})
 
 t.test(
   'a refusal names credit first, then the key, then the broadest budget, and holds nothing',
@@ -109,7 +106,7 @@ t.test('a refusal by one account leaves the others as they were', async (t) => {
   t.equal(await lentOf(stand, owners.accounts.workspace), 10)
 })
 
-t.test('by own credentials a job holds only where such are counted', async (t) => {
+t.test('a job under own credentials holds money only in accounts that count BYOK', async (t) => {
   const stand = await openVideoStand(t)
   const { store, jobs, owners } = stand
   await limitCredit(store.sql, owners.organizationId, 1)
@@ -209,7 +206,7 @@ t.test('a job waits for money that a front returns after it was called in', asyn
   t.equal(row?.['is_wanted'], true)
 })
 
-t.test('a job is refused when money that fronts hold has not come back in time', async (t) => {
+t.test('a job is refused when money held by fronts does not return in time', async (t) => {
   const { store, open, owners } = await openVideoStand(t)
   await setLimit(store.sql, owners.accounts.key, 'lifetime', 150)
   await (await openJournal(store)).lend({ [owners.accounts.key]: 60 })
@@ -227,7 +224,7 @@ t.test('a job is refused when money that fronts hold has not come back in time',
   t.equal(now, 525)
 })
 
-t.test('money that other jobs hold is not waited for, by jobs or by fronts', async (t) => {
+t.test('neither jobs nor fronts wait for money that other jobs hold', async (t) => {
   const { store, jobs, open, owners } = await openVideoStand(t)
   await setLimit(store.sql, owners.accounts.key, 'lifetime', 150)
   await accepted(jobs, videoInput(owners))

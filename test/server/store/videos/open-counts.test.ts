@@ -3,7 +3,7 @@ import { newId } from '../../../../src/server/store/base/ids.ts'
 import { VIDEO_OPEN_COUNTS_MAX, OpenCounts } from '../../../../src/server/store/videos/open-counts.ts'
 import { accepted, openVideoStand, videoInput } from '../../../support/videos/video-jobs.ts'
 
-t.test('a workspace is not taken for empty when its count is forgotten to make room', async (t) => {
+t.test('a workspace does not count as empty when its count is evicted from the cache', async (t) => {
   const { store, jobs, owners } = await openVideoStand(t)
   await accepted(jobs, videoInput(owners))
   const counts = new OpenCounts(() => 0)

@@ -21,7 +21,7 @@ async function addClip({ store, owners }: VideoStand, id: string, index: number)
     VALUES (${id}, ${index}, ${`o${index}`}, ${owners.workspaceId}, ${newId()}, 5000000000, ${'c'.repeat(64)})`
 }
 
-t.test('after the row was read no earlier view is shown, by this front or by others', async (t) => {
+t.test('after the row was read, an older view is no longer shown, on this front or on others', async (t) => {
   const stand = await openVideoStand(t)
   const { jobs, views, owners } = stand
   const id = await accepted(jobs, videoInput(owners))
@@ -54,7 +54,7 @@ t.test('without Redis jobs are accepted, read and listed', async (t) => {
   t.equal(must(await jobs.list(owners.workspaceId, { after: null, limit: 1 })).videos[0]?.id, id)
 })
 
-t.test('while Redis is there, polls cost Postgres nothing', async (t) => {
+t.test('while Redis is available, polls cause no query to Postgres', async (t) => {
   const stand = await openVideoStand(t)
   const id = await accepted(stand.jobs, videoInput(stand.owners))
   await stand.store.sql`ALTER TABLE video_jobs RENAME TO away`
@@ -84,7 +84,7 @@ t.test('a completed job has its cost, or null when unknown, and the payer', asyn
   )
 })
 
-t.test('lists jobs newest first, page by page, even after a job that is gone', async (t) => {
+t.test('lists jobs newest first, page by page, even after a job that was deleted', async (t) => {
   const stand = await openVideoStand(t)
   const { jobs, store, owners } = stand
   const ids = (await Promise.all(Array.from({ length: 7 }, () => accepted(jobs, videoInput(owners)))))
@@ -107,7 +107,7 @@ t.test('lists jobs newest first, page by page, even after a job that is gone', a
   })
 })
 
-t.test('a clip is found once its job has completed, and until its time is over', async (t) => {
+t.test('a clip is found once its job has completed, and until it expires', async (t) => {
   const stand = await openVideoStand(t)
   const {
     jobs,
@@ -139,7 +139,7 @@ t.test('a clip is found once its job has completed, and until its time is over',
   t.equal(nameOf(await jobs.output(workspaceId, id, 1)), 'video_unfinished')
 })
 
-t.test('a later job goes on from a completed one of its workspace alone', async (t) => {
+t.test('a job can continue only a completed job of its own workspace', async (t) => {
   const stand = await openVideoStand(t)
   const {
     jobs,
@@ -165,7 +165,7 @@ t.test('a later job goes on from a completed one of its workspace alone', async 
   }
 })
 
-t.test('a view that Redis has is shown to its own workspace alone', async (t) => {
+t.test('a view in Redis is shown only to its own workspace', async (t) => {
   const { jobs, views, owners } = await openVideoStand(t)
   const id = await accepted(jobs, videoInput(owners))
   t.ok(views.kept.has(id))

@@ -40,7 +40,7 @@ async function completed(stand: VideoStand, more: Partial<NewRow> = {}): Promise
 }
 
 t.test(
-  'with a workspace its jobs end, their holds return, and clips, deliveries and secrets go',
+  'deleting a workspace ends its jobs, returns their holds, and deletes clips, deliveries and secrets',
   async (t) => {
     const stand = await openVideoStand(t)
     const { store, work } = stand
@@ -64,7 +64,7 @@ t.test(
 )
 
 t.test(
-  'an end that races the deletion of its workspace is booked once, and nothing of it stays',
+  'an end that races the deletion of its workspace is booked once, and its data is deleted',
   async (t) => {
     const stand = await openVideoStand(t)
     for (let round = 0; round < 10; round++) {
@@ -102,7 +102,7 @@ t.test('an expired clip loses its row, and its id is returned for its bytes to b
   t.match(await stand.row(old), { state: 'completed', outputs: 2, clips_expire_at: null })
 })
 
-t.test('all expired clips go in one round, however few clips each job has', async (t) => {
+t.test('all expired clips are deleted in one round, however few clips each job has', async (t) => {
   const stand = await openVideoStand(t)
   const jobCount = VIDEO_CLIPS_EXPIRED_AT_ONCE / VIDEO_CLIPS_MAX + 5
   await Promise.all(Array.from({ length: jobCount }, () => stand.accept()))
@@ -118,7 +118,7 @@ t.test('all expired clips go in one round, however few clips each job has', asyn
   t.equal(await expireClips(stand.work, { remove }, () => true), 0)
 })
 
-t.test('clips, and objects that open jobs may be about to keep, are no orphans', async (t) => {
+t.test('clips, and objects that open jobs may be about to store, do not count as orphans', async (t) => {
   const stand = await openVideoStand(t)
   const sweep = openFileSweep(stand.store)
   const [ended, open] = [await completed(stand), await stand.accept()]

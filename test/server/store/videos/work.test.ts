@@ -62,7 +62,7 @@ t.test('a claimed job has everything that a runner needs', async (t) => {
   t.equal(await stand.work.view('vid_none'), null)
 })
 
-t.test('each job goes to one of many runners', async (t) => {
+t.test('each job is claimed by one of many runners', async (t) => {
   const stand = await openVideoStand(t, 8)
   for (let nth = 0; nth < 40; nth++) await stand.accept({ provider: nth % 2 === 0 ? 'acme' : 'best' })
   const rounds = await Promise.all(
@@ -121,7 +121,7 @@ t.test('no more jobs are claimed than there is room for, and none for providers 
 })
 
 t.test(
-  'one workspace with many jobs does not hold up others, and within one the longest due go first',
+  'one workspace with many jobs does not delay others, and its own longest due jobs are claimed first',
   async (t) => {
     const stand = await openVideoStand(t)
     for (let nth = 0; nth < 30; nth++) await stand.accept({ dueMs: 10_000 * (nth + 1) })
@@ -141,13 +141,13 @@ t.test(
   },
 )
 
-t.test('an expired job can be claimed, for its end to be booked', async (t) => {
+t.test('an expired job can be claimed, so that its end can be booked', async (t) => {
   const stand = await openVideoStand(t)
   await stand.accept({ expiresInMs: -1 })
   t.ok((await claimOne(stand)).expiresAtMs < Date.now() + 1)
 })
 
-t.test('renewing many leases names those that are lost, and prolongs the others', async (t) => {
+t.test('renewing many leases reports the lost ones, and prolongs the others', async (t) => {
   const stand = await openVideoStand(t)
   const ids = [await stand.accept(), await stand.accept(), await stand.accept()]
   const claims = await stand.work.claim(new Map([['acme', 3]]), SPENT_MS)
@@ -186,7 +186,7 @@ t.test('a cancelled job keeps its count of polls', async (t) => {
   t.match(await stand.row(taken.id), { polls: 3, state: 'cancelled' })
 })
 
-t.test('more leases than one statement takes are renewed all the same, in as many', async (t) => {
+t.test('more leases than fit in one statement are renewed in several statements', async (t) => {
   const stand = await openVideoStand(t)
   const id = await stand.accept()
   const claim = await claimOne(stand)
@@ -263,7 +263,7 @@ t.test("the provider's id and results are kept, with a generation id of our own"
   t.same(present(await stand.work.made(taken, made)).made, made)
 })
 
-t.test('an id of a provider belongs to one job of an account of the provider', async (t) => {
+t.test('within one provider account, a provider id belongs to one job', async (t) => {
   const stand = await openVideoStand(t)
   const first = await running(stand, 'up-1')
   await stand.accept()
@@ -289,7 +289,7 @@ t.test('an id of a provider belongs to one job of an account of the provider', a
   t.match(await stand.work.submitted(own, 'up-1'), { upstreamId: 'up-1' })
 })
 
-t.test('a runner that was overtaken writes nothing', async (t) => {
+t.test('a runner whose job was claimed by another one writes nothing', async (t) => {
   const stand = await openVideoStand(t)
   const id = await stand.accept()
   const stale = await claimOne(stand, SPENT_MS)
@@ -309,7 +309,7 @@ t.test('a runner that was overtaken writes nothing', async (t) => {
   t.ok(await stand.work.submitting(fresh, { leaseMs: LEASE_MS, callMs: 1 }))
 })
 
-t.test('views of open and of lately ended jobs come in pages, in the order of ids', async (t) => {
+t.test('lists views of open and recently ended jobs in pages, in the order of ids', async (t) => {
   const stand = await openVideoStand(t)
   const ids: string[] = []
   for (let nth = 0; nth < 5; nth++) ids.push(await stand.accept())

@@ -63,7 +63,7 @@ t.test('at one receiver the workspaces take turns', async (t) => {
 })
 
 t.test(
-  'hands out what was claimed before the store went away, instead of letting the leases run out',
+  'returns deliveries claimed before the store became unavailable, instead of letting their leases expire',
   async (t) => {
     const { store, put } = await stand(t)
     for (const host of ['a', 'b', 'c']) await put(1, `https://${host}.example/`)
@@ -112,7 +112,7 @@ t.test('no more are claimed than asked for, each receiver once before any gets t
   t.equal(new Set(claims.map(({ host }) => host)).size, 3)
 })
 
-t.test('claims go round all receivers, however many wait', async (t) => {
+t.test('claims take turns between all receivers, however many deliveries wait', async (t) => {
   const { put, deliveries } = await stand(t, 2)
   for (let nth = 0; nth < 7; nth++) await put(2, `https://r${nth}.example/`)
   const hosts = new Set<string>()
@@ -121,7 +121,7 @@ t.test('claims go round all receivers, however many wait', async (t) => {
   t.equal(hosts.size, 7)
 })
 
-t.test('concurrent claimers share the due deliveries, and none gets one of another', async (t) => {
+t.test('concurrent claimers share the due deliveries, and no delivery is claimed twice', async (t) => {
   const { store, put } = await stand(t)
   for (let nth = 0; nth < 20; nth++) await put(3, `https://r${nth}.example/`)
   const runners = Array.from({ length: 6 }, () => openDeliveries({ store }))
@@ -133,7 +133,7 @@ t.test('concurrent claimers share the due deliveries, and none gets one of anoth
   t.equal(new Set([...ids, ...rest.map(({ id }) => id)]).size, 60)
 })
 
-t.test('a failed attempt is due again when it is to be, and the last one leaves a dead letter', async (t) => {
+t.test('a failed attempt is due again at its retry time, and the last one makes a dead letter', async (t) => {
   const { put, deliveries } = await stand(t)
   await put(1, 'https://a.example/')
   const first = present((await deliveries.claim(input()))[0])
@@ -155,7 +155,7 @@ t.test('a dead letter has the number of its attempts and the result of the last 
   t.same(await deliveries.counts(), { waiting: 0, dead: 1 })
 })
 
-t.test('a claimer that was overtaken books nothing, and the same attempt is booked once', async (t) => {
+t.test('a claimer whose lease was taken over books nothing, and an attempt is booked once', async (t) => {
   const { store, put, deliveries } = await stand(t)
   await put(1, 'https://a.example/')
   const slow = present((await deliveries.claim(input({ leaseMs: -1 })))[0])
@@ -193,7 +193,7 @@ t.test('attempts that end together are booked together, each with its own result
   ])
 })
 
-t.test('a store that fails a booking fails it, and takes the next', async (t) => {
+t.test('a failed booking is reported as failed, and the next one succeeds', async (t) => {
   const { store, put, deliveries } = await stand(t)
   await put(1, 'https://a.example/')
   const claim = present((await deliveries.claim(input()))[0])

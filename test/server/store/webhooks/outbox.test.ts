@@ -17,7 +17,7 @@ t.test('a delivery is written once, however often its job ends', async (t) => {
   t.equal((await store.sql`SELECT 1 FROM webhook_deliveries`).count, 2)
 })
 
-t.test('a delivery goes with the transaction that it is of', async (t) => {
+t.test('a delivery is rolled back with its transaction', async (t) => {
   const { store, workspaceId } = await openFileStand(t)
   await t.rejects(
     store.sql.begin(async (tx) => {
@@ -29,7 +29,7 @@ t.test('a delivery goes with the transaction that it is of', async (t) => {
   t.equal((await store.sql`SELECT 1 FROM webhook_deliveries`).count, 0)
 })
 
-t.test('an empty batch, and an invalid address, break no transaction', async (t) => {
+t.test('an empty batch and an invalid URL do not fail the transaction', async (t) => {
   const { store, workspaceId } = await openFileStand(t)
   await outboxed(store, [])
   await outboxed(store, [delivery(workspaceId, { url: 'nowhere' })])

@@ -57,7 +57,7 @@ t.test('a member has the strongest role of all sources, and stays one until the 
   t.same(await listMembers(store.sql, workspace.id, ALL), { rows: [], totalCount: 0 })
 })
 
-t.test('the same role given by hand again changes nothing, and is not in the log', async (t) => {
+t.test('granting the same role manually again changes nothing, and is not in the audit log', async (t) => {
   const store = await openTestStore(t)
   const { workspace } = must(await createOrganization(store, { name: 'o' }))
   const add = async (role: 'admin' | 'member') =>
@@ -70,7 +70,7 @@ t.test('the same role given by hand again changes nothing, and is not in the log
   t.equal((await auditOf(store)).length, before.length + 1)
 })
 
-t.test('a user is one whatever the case of the name, and found in its own organization only', async (t) => {
+t.test('a user name is unique ignoring case, and found in its own organization only', async (t) => {
   const store = await openTestStore(t)
   const [one, two] = [
     must(await createOrganization(store, { name: 'one' })),

@@ -35,7 +35,7 @@ t.test('organizations may use the same slug, which then names several workspaces
   t.match(await listWorkspaces(store, one), { ok: true, value: [{ organizationId: one, isDefault: true }] })
 })
 
-t.test('a workspace is found by its id and by its slug, and not by anything else', async (t) => {
+t.test('a workspace is found only by its id or its slug', async (t) => {
   const store = await openTestStore(t)
   const organizationId = await organization(store, 'o')
   const made = must(await createWorkspace(store, { organizationId, name: 'w', slug: 'team' }))

@@ -74,7 +74,7 @@ t.test('the only script allowed in the page is its import map, by its digest', a
   t.ok(String(script.headers['content-security-policy']).split('; ').includes("script-src 'self'"))
 })
 
-t.test('sends long files compressed to clients that accept it, with their own ETag', async (t) => {
+t.test('sends long files compressed to clients that accept compression, with a separate ETag', async (t) => {
   const packed = await stand.ask('/dashboard/main.js', { headers: { 'accept-encoding': 'gzip, br' } })
   t.equal(packed.headers['content-encoding'], 'br')
   t.equal(brotliDecompressSync(packed.body).toString(), SCRIPT)
@@ -116,18 +116,18 @@ for (const path of [
   'vendor/../main.js',
   'main.js%00',
 ]) {
-  t.test(`/dashboard/${path} is no file of the page`, async (t) => {
+  t.test(`/dashboard/${path} gets 404`, async (t) => {
     t.match(await stand.ask(`/dashboard/${path}`, NO_KEY), { status: 404, error: 'route_unknown' })
   })
 }
 
 for (const path of ['/', '/dashboard']) {
-  t.test(`${path} leads to the dashboard`, async (t) => {
+  t.test(`${path} redirects to the dashboard`, async (t) => {
     t.match(await stand.ask(path, NO_KEY), { status: 302, headers: { location: '/dashboard/' } })
   })
 }
 
-t.test('the page takes nothing but reads', async (t) => {
+t.test('the page accepts only GET and HEAD', async (t) => {
   t.match(await stand.ask('/dashboard/', { method: 'POST', headers: {} }), {
     status: 405,
     error: 'method_not_allowed',
@@ -144,6 +144,6 @@ t.test('a foreign page whose name resolves here gets neither the dashboard nor a
   t.equal((await stand.ask('/healthz', { headers })).status, 200)
 })
 
-t.test('a folder that the build did not make has no files', async (t) => {
+t.test('a missing build folder yields no files', async (t) => {
   t.same(new Assets(join(folder, 'none')).names, [])
 })

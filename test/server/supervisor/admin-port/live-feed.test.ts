@@ -49,7 +49,7 @@ function feedStand(more: { looks?: () => Promise<readonly ChildLook[]>; lookMs?:
 
 const parsed = (json: string | null): LiveView => JSON.parse(json ?? 'null') as LiveView
 
-t.test('asks the processes once a look for all listeners, and not at all without any', async (t) => {
+t.test('each look queries the processes once for all listeners, and never without listeners', async (t) => {
   const stand = feedStand()
   t.equal(stand.looks, 0)
   const [one, other]: [string[], string[]] = [[], []]
@@ -64,7 +64,7 @@ t.test('asks the processes once a look for all listeners, and not at all without
   t.ok(stand.looks <= asked + 1)
 })
 
-t.test('the first view waits for no whole look', async (t) => {
+t.test('the first view arrives before a whole look interval has passed', async (t) => {
   const { feed } = feedStand({ lookMs: LIVE_FIRST_MS * 10_000 })
   t.match(parsed(await feed.once()), { requests_per_second: 1 })
 })
@@ -79,7 +79,7 @@ t.test('a listener that joins a running feed gets the last view at once', async 
   leave()
 })
 
-t.test('one view alone is the next one, of a feed that runs and of one that does not', async (t) => {
+t.test('a request for a single view gets the next one, whether the feed is running or not', async (t) => {
   const stand = feedStand()
   t.match(parsed(await stand.feed.once()), { requests_per_second: 1 })
   stand.feed.subscribe(() => undefined)
@@ -87,7 +87,7 @@ t.test('one view alone is the next one, of a feed that runs and of one that does
   stand.drain()
 })
 
-t.test('a node that drains, and a feed that is closed, have no more views', async (t) => {
+t.test('a draining node and a closed feed send no more views', async (t) => {
   const stand = feedStand()
   const views: (string | null)[] = []
   stand.feed.subscribe((view) => views.push(view))

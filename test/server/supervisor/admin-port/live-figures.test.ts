@@ -43,7 +43,7 @@ function seenWith(advice: readonly Advice[], ...looks: readonly (readonly ChildL
   })
 }
 
-t.test('counts calls by operation and second over all processes, the most called first', (t) => {
+t.test('counts calls per second and operation over all processes, the most called first', (t) => {
   const first = (pid: number) =>
     look(pid, readingAt(0, { calls: [callsOf('a', { 0: 100 }), callsOf('b', { 0: 5 })] }))
   const later = (pid: number) =>
@@ -81,7 +81,7 @@ t.test('counts calls by operation and second over all processes, the most called
 })
 
 t.test(
-  'rates are those since the look before, quantiles and the list of operations those of ten looks',
+  'rates cover the time since the previous look; quantiles and operations cover the last ten looks',
   (t) => {
     const looks = Array.from({ length: LIVE_LOOKS_KEPT + 2 }, (_, at) => [
       look(1, readingAt(at * 1_000, { calls: [callsOf('a', { 2: at > 0 ? 100 : 0 })] })),
@@ -97,7 +97,7 @@ t.test(
   },
 )
 
-t.test('a process that comes or goes takes nothing of the others along', (t) => {
+t.test('a process that starts or ends does not change the rates of the others', (t) => {
   const one = (atMs: number, count: number) =>
     look(1, readingAt(atMs, { calls: [callsOf('a', { 0: count })] }))
   const other = look(2, readingAt(500, { calls: [callsOf('a', { 0: 10_000 })] }))
@@ -141,7 +141,7 @@ t.test('a provider with an open breaker shows since when and until when, even wi
   t.end()
 })
 
-t.test('one that did not answer is found, and later counts over the time that it took', (t) => {
+t.test('a process that did not answer is a finding, and its next rates cover the whole gap', (t) => {
   const one = (atMs: number, count: number) =>
     look(7, readingAt(atMs, { calls: [callsOf('a', { 0: count })] }))
   const silent = seen([one(0, 0)], [look(7, null)])
@@ -150,25 +150,22 @@ t.test('one that did not answer is found, and later counts over the time that it
   t.end()
 })
 
-t.test(
-  'refused calls are found when they are many, by the code that most of them have over all processes',
-  (t) => {
-    const answer = (pid: number, atMs: number, refused: number, refusals: Record<string, number>) =>
-      look(pid, readingAt(atMs, { calls: [callsOf('a', { 0: refused * 2 }, { refused })], refusals }))
-    const before = { key_unknown: 1_000, body_invalid: 0 }
-    const view = seen(
-      [answer(1, 0, 1_000, before), answer(2, 0, 0, {})],
-      [answer(1, 1_000, 1_030, { ...before, body_invalid: 30 }), answer(2, 1_000, 20, { body_invalid: 20 })],
-    )
-    t.equal(view.refused_per_second, 50)
-    t.match(view.findings, [
-      { severity: 'warn', text: '50 % of calls are refused (4xx), most of them with body_invalid' },
-    ])
-    t.end()
-  },
-)
+t.test('many refused calls are a finding, with the most frequent error code over all processes', (t) => {
+  const answer = (pid: number, atMs: number, refused: number, refusals: Record<string, number>) =>
+    look(pid, readingAt(atMs, { calls: [callsOf('a', { 0: refused * 2 }, { refused })], refusals }))
+  const before = { key_unknown: 1_000, body_invalid: 0 }
+  const view = seen(
+    [answer(1, 0, 1_000, before), answer(2, 0, 0, {})],
+    [answer(1, 1_000, 1_030, { ...before, body_invalid: 30 }), answer(2, 1_000, 20, { body_invalid: 20 })],
+  )
+  t.equal(view.refused_per_second, 50)
+  t.match(view.findings, [
+    { severity: 'warn', text: '50 % of calls are refused (4xx), most of them with body_invalid' },
+  ])
+  t.end()
+})
 
-t.test('advice names the program by the command that started it', (t) => {
+t.test('advice shows the program under the name that it was started with', (t) => {
   const view = seenWith(
     [{ detail: 'no backup', fix: 'run `sluice backup FOLDER`', page: 'keys' }],
     [look(1, readingAt(0))],
@@ -197,7 +194,7 @@ t.test('a quantile lies within its bucket', (t) => {
   t.end()
 })
 
-t.test('a front has its loop and its pools', (t) => {
+t.test('the view of a front has its event loop and its pools', (t) => {
   const delay = { p50Ms: 0.1, p99Ms: 2, maxMs: 9 }
   const load = {
     loop: { active: 800, idle: 200 },
@@ -245,7 +242,7 @@ t.test('a provider fails when at least half of its attempts do, and is idle when
   t.end()
 })
 
-t.test('videos, webhooks and money are those of all processes', (t) => {
+t.test('figures of videos, webhooks and money cover all processes', (t) => {
   const front = (atMs: number, refused: number) =>
     readingAt(atMs, {
       money: {
@@ -284,7 +281,7 @@ t.test('videos, webhooks and money are those of all processes', (t) => {
   t.end()
 })
 
-t.test('sums streams over all fronts, and shows cost at the rate of the longer time', (t) => {
+t.test('sums streams over all fronts, and shows the cost rate over the longer interval', (t) => {
   const at = (atMs: number, streams: LiveReading['streams'], spentNano: number) =>
     readingAt(atMs, { streams, money: { ...MONEY, spentNano } })
   const firstCounts = (count: number) => [0, 0, 0, 0, count]
@@ -303,7 +300,7 @@ t.test('sums streams over all fronts, and shows cost at the rate of the longer t
   t.end()
 })
 
-t.test('sums answered models over all fronts since their start, those with the most input first', (t) => {
+t.test('sums answers by model over all fronts since their start, the most input first', (t) => {
   const model = (name: string, inputTokens: number, dropped: Readonly<Record<string, number>> = {}) => ({
     ...{ model: name, inputTokens, cachedTokens: inputTokens / 4, dropped },
   })

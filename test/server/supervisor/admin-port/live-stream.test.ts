@@ -53,7 +53,7 @@ async function follow(
   return { end, versions, head }
 }
 
-t.test('each event is a look, however it is cut into packets; comments are skipped', async (t) => {
+t.test('each event is one view, however it is split into packets, and comments are skipped', async (t) => {
   const [first, second] = [eventOf(liveView({ version: 'a' })), eventOf(liveView({ version: 'ö' }))]
   const whole = `${first}: beat\n\n${second}`
   const { versions, end, head } = await follow(t, [
@@ -65,7 +65,7 @@ t.test('each event is a look, however it is cut into packets; comments are skipp
   t.match(head, /^GET \/api\/v1\/admin\/live HTTP\/1\.1\r\n[^]*authorization: Bearer sk-secret/i)
 })
 
-t.test('leaves the stream after enough views', async (t) => {
+t.test('closes the stream after the requested number of views', async (t) => {
   const { versions } = await follow(
     t,
     [HEAD, eventOf(liveView({})), eventOf(liveView({})), eventOf(liveView({}))],
@@ -129,7 +129,7 @@ for (const { what, pieces, isReset = false, end } of [
   })
 }
 
-t.test('a node that has fallen silent is away', async (t) => {
+t.test('a node that sends no more data is reported as unavailable', async (t) => {
   const port = await bytesServer(t, (socket) => void socket.write(HEAD))
   const end = await followLive({
     adminUrl: `http://127.0.0.1:${port}`,
@@ -142,7 +142,7 @@ t.test('a node that has fallen silent is away', async (t) => {
   t.equal(LIVE_SILENCE_MS_MAX, 5_000)
 })
 
-t.test('a port without a listener', async (t) => {
+t.test('a port without a listener is reported as unavailable', async (t) => {
   const port = await freePort()
   const end = await followLive({
     adminUrl: `http://127.0.0.1:${port}`,

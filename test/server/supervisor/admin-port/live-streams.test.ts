@@ -77,7 +77,7 @@ async function streamStand(t: { teardown(done: () => void): unknown }) {
   }
 }
 
-t.test('every page that is open gets every view as an event of its own', async (t) => {
+t.test('every open page gets every view as a separate event', async (t) => {
   const stand = await streamStand(t)
   const pages = [await stand.open(), await stand.open()]
   stand.tell('{"a":1}')
@@ -92,7 +92,7 @@ t.test('every page that is open gets every view as an event of its own', async (
   }
 })
 
-t.test('a closed page stops listening', async (t) => {
+t.test('closing a page unsubscribes it', async (t) => {
   const stand = await streamStand(t)
   const page = await stand.open()
   page.destroy()
@@ -101,7 +101,7 @@ t.test('a closed page stops listening', async (t) => {
 })
 
 t.test(
-  'the key is looked at again in time to be believed no longer than it may be, and its end ends the stream',
+  'the key is checked again before its cached check expires, and a revoked key ends the stream',
   async (t) => {
     const stand = await streamStand(t)
     const page = await stand.open()
@@ -148,7 +148,7 @@ t.test(
 )
 
 t.test(
-  'a reader that does not read misses views, gets the newest one later, and is cut when it never reads',
+  'a slow reader misses views and later gets the newest one; a reader that never reads is disconnected',
   async (t) => {
     const stand = await streamStand(t)
     const page = await stand.open()
@@ -180,7 +180,7 @@ t.test(
   },
 )
 
-t.test('the number of open views is bounded, and one that is closed makes room', async (t) => {
+t.test('the number of open views is limited, and closing a view makes room for another', async (t) => {
   const stand = await streamStand(t)
   const pages = await Promise.all(Array.from({ length: LIVE_STREAMS_MAX }, () => stand.open()))
   await until('all listen', () => stand.listeners.size === LIVE_STREAMS_MAX)

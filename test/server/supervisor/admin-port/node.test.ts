@@ -83,7 +83,7 @@ for (const [who, key, status, error] of [
 }
 
 t.test(
-  'an operator calls the public API through the admin port: a budget and a key are made, used and removed',
+  'an operator calls the public API through the admin port, and makes, uses and removes a budget and a key',
   async (t) => {
     const json = { headers: { 'content-type': 'application/json' } }
     const made = await ask('/api/v1/keys', operatorKey, {
@@ -185,7 +185,7 @@ t.test('the metrics for Prometheus are the same with and without a viewer of the
   page.destroy()
 })
 
-t.test('the stream of a key that is revoked ends, and the key sees nothing more', async (t) => {
+t.test('when a key is revoked, its stream ends and it can no longer read the node', async (t) => {
   const page = stream(otherKey)
   await page.until(/data: \{/, 2)
   t.equal((await ask(`/api/v1/keys/${otherHash}`, operatorKey, { method: 'DELETE' })).status, 200)

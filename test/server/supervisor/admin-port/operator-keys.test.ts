@@ -28,7 +28,7 @@ function keysWith(answer: () => Promise<SmallAnswer | null>) {
   return { keys: new OperatorKeys(port, () => nowMs), asked, pass: (ms: number) => void (nowMs += ms) }
 }
 
-t.test('asks for an operator key once, until the answer is too old', async (t) => {
+t.test('checks an operator key once, until the result is too old', async (t) => {
   const { keys, asked, pass } = keysWith(() => Promise.resolve(answerOf(200)))
   const key = bearer()
   t.same(await keys.check(key), { kind: 'operator' })
@@ -57,7 +57,7 @@ for (const status of [401, 403]) {
   })
 }
 
-t.test('a known key that is refused is forgotten', async (t) => {
+t.test('a cached key that is refused is removed from the cache', async (t) => {
   let status = 200
   const { keys } = keysWith(() => Promise.resolve(answerOf(status)))
   const key = bearer()
@@ -78,7 +78,7 @@ for (const header of [undefined, '', 'Bearer', 'Basic abc', `Bearer ${'a'.repeat
   })
 }
 
-t.test('a refusal of the port itself names its request where clients look for it, too', async (t) => {
+t.test('a refusal by the admin port itself also has the request id where clients look for it', async (t) => {
   const { keys } = keysWith(() => Promise.resolve(answerOf(200)))
   const check = await keys.check(undefined)
   if (check.kind === 'operator') throw new Error('it was no refusal')
@@ -121,7 +121,7 @@ t.test('concurrent checks of one key share one look, and the keys at once are bo
   t.equal(asked.length, ADMIN_KEYS_MAX)
 })
 
-t.test('the oldest key is asked for again when more are used than are remembered', async (t) => {
+t.test('the oldest key is checked again when more keys are used than fit in the cache', async (t) => {
   const { keys, asked } = keysWith(() => Promise.resolve(answerOf(200)))
   const all = Array.from({ length: ADMIN_KEYS_MAX + 1 }, bearer)
   for (const key of all) await keys.check(key)

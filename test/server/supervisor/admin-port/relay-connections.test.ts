@@ -52,7 +52,7 @@ t.test('pipelined calls end their own connection, and other clients are still se
 })
 
 t.test(
-  'when a caller leaves, the call to the front ends, and when a front breaks off, so does the answer',
+  'when a caller disconnects, the call to the front ends, and when a front disconnects, the answer ends',
   async (t) => {
     const { held, script } = holding()
     const { stand } = await relayStands(t, script)
@@ -92,7 +92,7 @@ t.test('a slow reader makes the front wait', async (t) => {
   client.destroy()
 })
 
-t.test('the number of relayed calls is bounded, and their end makes room', async (t) => {
+t.test('the number of relayed calls is limited, and a call that ends makes room for another', async (t) => {
   const { held, script } = holding()
   const { stand } = await relayStands(t, script)
   const all = Array.from({ length: ADMIN_RELAYS_MAX }, () => stand.ask('/api/v1/keys'))
@@ -106,7 +106,7 @@ t.test('the number of relayed calls is bounded, and their end makes room', async
   t.equal((await later).status, 200)
 })
 
-t.test('calls share connections, and one that the front has ended meanwhile is made again', async (t) => {
+t.test('calls share connections, and a connection that the front has closed is replaced', async (t) => {
   let closeNext = false
   const { front, stand } = await relayStands(t, (request, response) => {
     if (!closeNext) return void response.end('{}')
@@ -130,7 +130,7 @@ t.test('while no front listens, and while the node is starting, calls are answer
   t.match(await starting.ask('/api/v1/keys'), { status: 503, error: 'busy' })
 })
 
-t.test('a front that does not answer is not waited for without end', async (t) => {
+t.test('waits only a limited time for a front that does not answer', async (t) => {
   const { held, script } = holding()
   const front = await publicStand(t, script)
   const port = new PublicPort({ host: '127.0.0.1', port: front.port, isTls: false })
@@ -149,7 +149,7 @@ t.test('a front that does not answer is not waited for without end', async (t) =
 })
 
 t.test(
-  'beyond the most connections idle ones are closed, the oldest first: a probe is answered',
+  'above the connection limit idle connections are closed, oldest first, so that a probe is answered',
   async (t) => {
     const { stand } = await relayStands(t, echo)
     const reader = rawClient(stand.port)
@@ -172,7 +172,7 @@ t.test(
   },
 )
 
-t.test('connections that the system cannot accept end nothing', async (t) => {
+t.test('a connection that the system cannot accept does not stop the port', async (t) => {
   const { stand } = await relayStands(t, echo)
   const servers: Server[] = []
   const keep = (message: unknown): void => void servers.push((message as { readonly server: Server }).server)
@@ -184,7 +184,7 @@ t.test('connections that the system cannot accept end nothing', async (t) => {
   t.equal((await stand.ask('/healthz')).status, 200)
 })
 
-t.test('where all connections have calls under way, new ones are closed', async (t) => {
+t.test('when all connections have running calls, new connections are closed', async (t) => {
   const responses: ServerResponse[] = []
   const server = createServer((_, response) => void responses.push(response)).listen(0, '127.0.0.1')
   boundConnections(server, 2)

@@ -41,7 +41,7 @@ for (const { method, body } of [
 }
 
 t.test(
-  'pages of error types and guides are those of the public port, without a key; the reference is not',
+  'error pages and guides of the public port are served without a key; the API reference is not',
   async (t) => {
     const pages = [
       '/docs/errors/model_unknown',
@@ -66,27 +66,24 @@ t.test(
   },
 )
 
-t.test(
-  'headers of the connection, of browsers and of proxies are not relayed, and only one credential is',
-  async (t) => {
-    const { stand } = await relayStands(t, echo)
-    const client = rawClient(stand.port)
-    client.send(
-      `POST /api/v1/keys HTTP/1.1\r\n${AUTHORIZED}authorization: Bearer ${FOREIGN_KEY}\r\norigin: https://a.example\r\ncookie: a=b\r\n` +
-        'forwarded: for=1.2.3.4\r\nx-forwarded-for: 1.2.3.4\r\nx-real-ip: 1.2.3.4\r\nvia: x\r\nconnection: close, x-hop\r\nx-hop: 1\r\nte: trailers\r\n' +
-        'transfer-encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n',
-    )
-    const text = await client.closed()
-    const { rawHeaders, body } = JSON.parse(/\{"method.*\}/.exec(text)?.[0] ?? '{}') as Echo
-    const names = rawHeaders.filter((_, at) => at % 2 === 0).map((name) => name.toLowerCase())
-    t.same(names.filter((name) => !['host', 'connection'].includes(name)).sort(), [
-      'authorization',
-      'transfer-encoding',
-    ])
-    t.equal(rawHeaders[rawHeaders.indexOf('authorization') + 1], `Bearer ${OPERATOR_KEY}`)
-    t.equal(body, '{}')
-  },
-)
+t.test('connection, browser and proxy headers are not relayed, and only one credential is', async (t) => {
+  const { stand } = await relayStands(t, echo)
+  const client = rawClient(stand.port)
+  client.send(
+    `POST /api/v1/keys HTTP/1.1\r\n${AUTHORIZED}authorization: Bearer ${FOREIGN_KEY}\r\norigin: https://a.example\r\ncookie: a=b\r\n` +
+      'forwarded: for=1.2.3.4\r\nx-forwarded-for: 1.2.3.4\r\nx-real-ip: 1.2.3.4\r\nvia: x\r\nconnection: close, x-hop\r\nx-hop: 1\r\nte: trailers\r\n' +
+      'transfer-encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n',
+  )
+  const text = await client.closed()
+  const { rawHeaders, body } = JSON.parse(/\{"method.*\}/.exec(text)?.[0] ?? '{}') as Echo
+  const names = rawHeaders.filter((_, at) => at % 2 === 0).map((name) => name.toLowerCase())
+  t.same(names.filter((name) => !['host', 'connection'].includes(name)).sort(), [
+    'authorization',
+    'transfer-encoding',
+  ])
+  t.equal(rawHeaders[rawHeaders.indexOf('authorization') + 1], `Bearer ${OPERATOR_KEY}`)
+  t.equal(body, '{}')
+})
 
 for (const [who, headers, status] of [
   ['a caller without credentials', {}, 401],
@@ -133,7 +130,7 @@ const serveClip: Script = (request, response) => {
   response.end(request.method === 'HEAD' ? undefined : part)
 }
 
-t.test('a clip comes whole, in parts, and as its head', async (t) => {
+t.test('relays a whole clip, a range of it, and its headers', async (t) => {
   const { stand } = await relayStands(t, serveClip)
   t.ok((await stand.ask('/api/v1/clip')).body.equals(CLIP))
   const part = await stand.ask('/api/v1/clip', {

@@ -47,14 +47,14 @@ t.test('a new directory is made for its owner alone, and found again with its na
   t.equal(second.node, first.node)
 })
 
-t.test('a directory that a verb holds is reported as used by a command, not by a node', async (t) => {
+t.test('a directory used by a CLI command is reported as used by a command, not by a node', async (t) => {
   const path = join(folder(t), 'data')
   const data = await openDataDirectory(path, SILENT, { isVerb: true })
   t.match(await refusal(path), { why: /^another command is using .* already \(pid \d+\)$/ })
   data.release()
 })
 
-t.test('the root of a fresh volume and a directory that a cut start left are taken', async (t) => {
+t.test('accepts the root of a fresh volume and the directory of an interrupted first start', async (t) => {
   const path = folder(t)
   chmodSync(path, 0o777)
   mkdirSync(join(path, 'lost+found'))
@@ -65,7 +65,7 @@ t.test('the root of a fresh volume and a directory that a cut start left are tak
   t.equal(statSync(path).mode & 0o777, 0o700)
 })
 
-t.test('a directory in which backups of root keys were noted before the first start is taken', async (t) => {
+t.test('accepts a directory in which root key backups were noted before the first start', async (t) => {
   const path = folder(t)
   noteRootKeyCopies(path, ['0123456789abcdef'], { at: '2026-01-01T00:00:00.000Z', by: 'shown' })
   const data = await openDataDirectory(path, SILENT)
@@ -73,7 +73,7 @@ t.test('a directory in which backups of root keys were noted before the first st
   t.ok(rootKeyCopies(path).has('0123456789abcdef'))
 })
 
-t.test('a directory that holds something else is refused, as /tmp would be', async (t) => {
+t.test('a directory with other contents, such as /tmp, is refused', async (t) => {
   const path = folder(t)
   chmodSync(path, 0o755)
   writeFileSync(join(path, 'letter.txt'), 'mine')
@@ -89,7 +89,7 @@ t.test('a link to a directory is refused', async (t) => {
   t.same(readdirSync(join(home, 'real')), [])
 })
 
-t.test('the name of a node that is a link does not make a directory ours', async (t) => {
+t.test('a node id file that is a symbolic link does not make a directory ours', async (t) => {
   const path = folder(t)
   symlinkSync('/etc/hostname', join(path, 'node-id'))
   t.match(await refusal(path), { why: /contains other files/, isUntouched: true })
@@ -138,7 +138,7 @@ t.test('a process that cannot be recorded, as on a full disk, is a warning', asy
   )
 })
 
-t.test('a file that cannot be put in its place leaves no draft', async (t) => {
+t.test('a file that cannot be moved into place leaves no temporary file', async (t) => {
   const path = join(folder(t), 'data')
   const data = await openDataDirectory(path, SILENT)
   mkdirSync(join(path, 'first-keys.json/taken'), { recursive: true })

@@ -30,7 +30,7 @@ t.test('leaves other errors of a start unchanged', async (t) => {
   t.equal(explainFullDisk(problem, { dataDir: '/data', objects: null }), problem)
 })
 
-t.test('a disk is looked at every five seconds, however often it is asked about', async (t) => {
+t.test('the disk is checked every five seconds, however often its state is requested', async (t) => {
   const dataDir = t.testdir({})
   let nowMs = 0
   const room = watchRoom({ dataDir, objects: null }, () => nowMs)
@@ -43,7 +43,7 @@ t.test('a disk is looked at every five seconds, however often it is asked about'
   t.not(room(), first)
 })
 
-t.test('a disk without room for a segment of the log of Postgres is full', { skip: NO_MOUNT }, async (t) => {
+t.test('a disk without room for a WAL segment of Postgres counts as full', { skip: NO_MOUNT }, async (t) => {
   await isReportedFull(t, await tinyDisk(t))
 })
 

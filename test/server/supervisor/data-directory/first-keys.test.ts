@@ -25,7 +25,7 @@ t.test('a later start writes its address into the file of the first keys, and ke
   t.same(JSON.parse(data.read(FIRST_KEYS_FILE) ?? ''), { base_url: BASE_URL, inference_key: 'kept' })
 })
 
-t.test('an edited file of the first keys is left alone, and is reported without its text', async (t) => {
+t.test('an edited first-keys file is left alone, and reported without its content', async (t) => {
   const [data, log] = [await directory(t), keptLog()]
   const text = 'sk-sluice-v1-mine, and a note'
   data.writePrivate(FIRST_KEYS_FILE, text)

@@ -24,7 +24,7 @@ t.test('a node whose rows need a missing root key ends with a sentence, and make
   )
   t.notOk(existsSync(join(settings['SLUICE_DATA'] ?? '', 'root-key')))
   t.notOk(existsSync(join(settings['SLUICE_DATA'] ?? '', 'first-keys.json')))
-  await t.test('another root key does not replace it, and a lost one can be given up', async (t) => {
+  await t.test('another root key does not replace the missing one, which can be declared lost', async (t) => {
     const other = { ...settings, SLUICE_ROOT_KEY: 'ab'.repeat(32) }
     t.match(await runToEnd(other), { code: 1, stderr: `root key ${MISSING} is missing` })
     const node = await startNode(t, { ...other, SLUICE_ROOT_KEYS_LOST: MISSING })

@@ -11,7 +11,7 @@ import {
 const SPARING = { isSparing: true } as const
 
 t.test(
-  'more fronts with the same threads: serving fronts stay, and learn the connections of the node',
+  'more fronts with the same threads: running fronts stay, and are sent the new connection count',
   async (t) => {
     const { fleet, serving, readyAtOnce } = scriptedFleet(t)
     readyAtOnce()
@@ -45,7 +45,7 @@ t.test('other threads: each front is replaced, the new one ready before the old 
   await t.rejects(starting())
 })
 
-t.test('fewer fronts: those that go drain as replaced ones do', async (t) => {
+t.test('fewer fronts: removed fronts drain like replaced ones', async (t) => {
   const { fleet, serving, readyAtOnce } = scriptedFleet(t)
   readyAtOnce()
   await fleet.start(partsOf(3, 'old'))
@@ -91,7 +91,7 @@ t.test('when a front cannot be added, those added before it go too, and the numb
   t.same(crashLoops, [], 'the node goes on')
 })
 
-t.test('a front that dies while others are added is back when the number serves', async (t) => {
+t.test('a front that dies while others are added is running again when the new number serves', async (t) => {
   const { fleet, serving, starting } = await grown(t)
   const rolled = fleet.roll(partsOf(2, 'new'), SPARING)
   const added = await starting()
@@ -151,7 +151,7 @@ t.test('only fronts that Postgres has no connections for wait until replaced fro
   t.same(generationsOf(serving()), ['0:newest'])
 })
 
-t.test('a node that ends while it grows drains all of its fronts, once each', async (t) => {
+t.test('a node that ends while it adds fronts drains each of its fronts once', async (t) => {
   const { fleet, forked, starting } = await grown(t)
   const rolled = fleet.roll(partsOf(3, 'new'), SPARING)
   rolled.catch(() => undefined)

@@ -157,7 +157,7 @@ t.test('a replaced front that does not end is killed, and that is logged', async
   )
 })
 
-t.test('a roll waits until those that the one before it replaced are gone', async (t) => {
+t.test('a roll waits until the fronts replaced by the previous roll have ended', async (t) => {
   const { fleet, forked, serving, log, readyAtOnce } = scriptedFleet(t)
   readyAtOnce()
   await fleet.start(partsOf(1, 'old'))
@@ -248,7 +248,7 @@ t.test(
   },
 )
 
-t.test('a front that cannot be brought back five times stops the node', async (t) => {
+t.test('a front that cannot be restarted five times in a row stops the node', async (t) => {
   const { fleet, starting, serving, crashLoops } = scriptedFleet(t)
   const started = fleet.start(partsOf(1, 'old'))
   ;(await starting()).ready()
@@ -259,7 +259,7 @@ t.test('a front that cannot be brought back five times stops the node', async (t
   t.match(crashLoops, [/front 0 ended 5 times in a row/])
 })
 
-t.test('the leftovers of a dead front are swept by one serving runner, and by no front', async (t) => {
+t.test('one serving runner sweeps the leftovers of a dead front, and no front does', async (t) => {
   const { fleet, forked, readyAtOnce } = scriptedFleet(t)
   fleet.sweep()
   readyAtOnce()

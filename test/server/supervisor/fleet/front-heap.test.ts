@@ -47,7 +47,7 @@ t.test('the heap of a front has its own bound, and those of its threads have the
   t.ok(thread >= 1_500 && thread < 1_532, `${thread} MiB`)
 })
 
-t.test('a front whose heap is full ends with the signal that its end is recognized by', async (t) => {
+t.test('a front whose heap is full ends with a signal that identifies the cause', async (t) => {
   t.equal(
     run(
       [...YOUNG_HEAP, '--max-old-space-size=32'],
@@ -61,7 +61,7 @@ t.test('a front whose heap is full ends with the signal that its end is recogniz
 })
 
 t.test(
-  'fronts have that bound, runners none',
+  'fronts have the heap limit, runners have none',
   { skip: process.platform !== 'linux' && 'the command line is read from /proc' },
   async (t) => {
     const flag = `--max-old-space-size=${FRONT_HEAP_MIB}`
@@ -78,7 +78,7 @@ t.test(
 )
 
 t.test(
-  'the most memory of a front is the sum on the page on deployment, and fits in the deployments',
+  'the maximum memory of a front is the sum on the deployment page, and fits the deployment files',
   async (t) => {
     const [, part = ''] =
       /## Memory\n([\s\S]*?)\n## /.exec(readFileSync(`${ROOT}docs/operate/deployment.md`, 'utf8')) ?? []

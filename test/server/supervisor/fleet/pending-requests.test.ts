@@ -3,7 +3,7 @@ import { PendingRequests } from '../../../../src/server/supervisor/fleet/channel
 
 const LONG_MS = 60_000
 
-t.test('a process that does not answer in time, and one that ends, answer null', async (t) => {
+t.test('the answer of a process that ends or does not answer in time is null', async (t) => {
   t.equal(await new PendingRequests<number>(1).ask(() => undefined), null)
   const requests = new PendingRequests<number>(LONG_MS)
   const open = [requests.ask(() => undefined), requests.ask(() => undefined)]
@@ -11,7 +11,7 @@ t.test('a process that does not answer in time, and one that ends, answer null',
   t.same(await Promise.all(open), [null, null])
 })
 
-t.test('each request gets its own answer, and an answer that is late or twice is dropped', async (t) => {
+t.test('each request gets its own answer, and late or repeated answers are dropped', async (t) => {
   const requests = new PendingRequests<string>(LONG_MS)
   const ids: number[] = []
   const open = ['a', 'b'].map(() => requests.ask((id) => ids.push(id)))

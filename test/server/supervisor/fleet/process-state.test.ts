@@ -1,7 +1,7 @@
 import t from 'tap'
 import { identityOf } from '../../../../src/server/supervisor/fleet/process-state.ts'
 
-t.test('a process is the same one to shells of different time zones, also where there is no /proc', (t) => {
+t.test('a process is recognized from shells in different time zones, even without /proc', (t) => {
   const platform = Object.getOwnPropertyDescriptor(process, 'platform') ?? {}
   const { TZ } = process.env
   t.teardown(() => {

@@ -27,7 +27,7 @@ t.test('a node with a catalogue and a file of settings of its own', async (t) =>
     await untilFronts(node, 1)
   })
   await t.test('replaces a front that is killed while an operator edits the catalogue', (t) => killed(t, own))
-  await t.test('logs a mistake in the file of settings, and changes nothing', (t) => mistaken(t, own))
+  await t.test('logs an error in the settings file, and changes nothing', (t) => mistaken(t, own))
   await t.test('reloads under load to another number of fronts and back, and fails no request', (t) =>
     reloads(t, own),
   )
@@ -143,7 +143,7 @@ function startCalls({ ready, dataDir }: TestNode): Promise<RunningLoad> {
 }
 
 t.test(
-  'a certificate that is deleted cannot keep a front from coming back',
+  'deleting the certificate does not prevent a front from restarting',
   { skip: NO_OPENSSL },
   async (t) => {
     const { certFile, keyFile } = selfSigned(t)

@@ -47,7 +47,7 @@ t.test('a malformed request is left alone, and does not block others', async (t)
   t.same(inputs, [THREE])
 })
 
-t.test('no more requests wait than the limit, and unread answers do not pile up', async (t) => {
+t.test('the number of waiting requests is limited, and unread answers do not accumulate', async (t) => {
   const { data, desk, inputs, end } = await openDesk(t)
   const names = Array.from({ length: SCALE_REQUESTS_MAX + 2 }, () => leaveScaleRequest(data.path, THREE))
   desk.look()
@@ -91,7 +91,7 @@ t.test('a node that ends removes requests, and a start finds none', async (t) =>
 })
 
 t.test(
-  'a request of root can be read by the user of the node',
+  'a request written by root can be read by the user of the node',
   { skip: process.geteuid?.() === 0 ? false : 'only root' },
   (t) => {
     const path = t.testdir()

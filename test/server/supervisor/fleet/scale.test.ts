@@ -13,18 +13,21 @@ t.setTimeout(600_000)
 t.test('a running node', async (t) => {
   const running = await startRunning(t)
   await t.test('gets more fronts and threads, and shows them', (t) => grows(t, running))
-  await t.test('refuses a number that it cannot have, and gives the reason', (t) => refuses(t, running))
-  await t.test('does a request that arrives during a reload after it, and keeps its number over it', (t) =>
+  await t.test('refuses an impossible number, and gives the reason', (t) => refuses(t, running))
+  await t.test('runs a scale request after the reload in progress, and later reloads keep its number', (t) =>
     waitsForReload(t, running),
   )
-  await t.test('brings back a front that is killed while it grows, and then reports that all serve', (t) =>
-    bringsBack(t, running),
+  await t.test(
+    'restarts a front that is killed while fronts are added, and then reports that all serve',
+    (t) => bringsBack(t, running),
   )
   await t.test(
-    'takes the number of the file when that changes, and names settings that need a restart',
+    'adopts a changed number from the settings file, and lists settings that need a restart',
     (t) => takesFile(t, running),
   )
-  await t.test('ends the waiting command when it is killed while it grows', (t) => dies(t, running))
+  await t.test('ends the waiting command when the node is killed while it adds fronts', (t) =>
+    dies(t, running),
+  )
 })
 
 interface Running {

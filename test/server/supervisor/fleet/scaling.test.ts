@@ -33,7 +33,7 @@ for (const [input, reason] of [
   [{ fronts: 1.5, workers: null }, 'fronts: a whole number from 1 to 256'],
   [{ fronts: 3, workers: WORKERS_MAX + 1 }, 'workers: a whole number from 1 to 1024'],
 ] as const) {
-  t.test(`${JSON.stringify(input)} is refused, and the limit named`, async (t) => {
+  t.test(`${JSON.stringify(input)} is refused, and the error states the limit`, async (t) => {
     const { reloader, rolls, first } = scriptedReload(TWO)
     t.same(await reloader.scale(input), { state: 'refused', reason })
     t.equal(reloader.current, first)
@@ -65,7 +65,7 @@ t.test('an error that only the log may have is not in the answer', async (t) => 
   t.match(log.events.at(-1), { event: 'scale_refused' })
 })
 
-t.test('a request during a reload is done after it, with the settings that it read', async (t) => {
+t.test('a request during a reload runs after it, with the settings that the reload read', async (t) => {
   const { reloader, rolls, endRoll, next } = scriptedReload(TWO)
   next({ ...TWO, SLUICE_LOG_LEVEL: 'warn' })
   void reloader.ask()
@@ -80,7 +80,7 @@ t.test('a request during a reload is done after it, with the settings that it re
   t.match(reloader.current.config, { fronts: 3, logLevel: 'warn' })
 })
 
-t.test('a roll that fails leaves the numbers as they were, and the next request is done', async (t) => {
+t.test('a roll that fails keeps the old numbers, and the next request is done', async (t) => {
   const { reloader, endRoll, first } = scriptedReload(TWO)
   const failed = reloader.scale({ fronts: 3, workers: null })
   await turnOfLoop()

@@ -62,7 +62,7 @@ t.test('a supervisor that stalled itself kills no front for missing heartbeats',
   t.equal(fleet.countReady('front'), 2)
 })
 
-t.test('a front at a debugger is not ready, and is not killed before it is let go', async (t) => {
+t.test('a front stopped in a debugger is not ready, and is killed only after it is resumed', async (t) => {
   const { fleet, serving, log } = await twoFronts(t)
   const [still, lively] = serving()
   if (still !== undefined) still.isDebugged = true
@@ -84,7 +84,7 @@ t.test('a front that hangs while it is replaced is killed too: it may listen sti
   t.equal(first?.isGone, true)
 })
 
-t.test('with no front left the spare comes back first and alone, and the others follow', async (t) => {
+t.test('when no front is left, the spare takes over first and alone, and the others follow', async (t) => {
   const scripted = scriptedFleet(t)
   const { fleet, forked, serving, starting } = scripted
   const started = fleet.start(partsOf(3, 'old'))
@@ -103,7 +103,7 @@ t.test('with no front left the spare comes back first and alone, and the others 
   t.equal(fleet.countReady('front'), 3)
 })
 
-t.test('the others do not wait for a first one that takes long', async (t) => {
+t.test('the other fronts do not wait for a first front that takes long', async (t) => {
   const { fleet, forked, serving, starting } = scriptedFleet(t)
   const started = fleet.start(partsOf(2, 'old'))
   for (let slot = 0; slot < 2; slot++) (await starting()).ready()

@@ -88,7 +88,7 @@ t.test('the server opens no port, and only its account may enter the folder of i
   t.notMatch(url, /:\d+\//, 'the address names none that somebody else could take')
 })
 
-t.test('a cluster that lies too deep for a socket has one in a folder of its own elsewhere', async (t) => {
+t.test('a cluster whose path is too long for a socket has its socket in another folder', async (t) => {
   const home = clusterHome(t)
   const deep = join(home.outsideDir, 'd'.repeat(60), 'e'.repeat(60))
   const dataDir = join(home.dataDir, 'd'.repeat(60), 'e'.repeat(60))
@@ -132,7 +132,7 @@ t.test(
 
 for (const afterMs of [150, 400]) {
   t.test(
-    `a parent killed ${afterMs} ms into the first start leaves nothing half-made`,
+    `killing the parent ${afterMs} ms into the first start leaves no partial cluster`,
     { skip: NO_DEATH_SIGNAL },
     async (t) => {
       const home = clusterHome(t)
@@ -179,7 +179,7 @@ t.test('a truncated claim of the cluster counts as no claim', async (t) => {
 })
 
 t.test(
-  'a record of the cluster that cannot be read is refused by its name, and nothing starts empty',
+  'an unreadable cluster record is refused with its file name, and no empty cluster is started',
   async (t) => {
     const first = await started(t)
     await first.stop()
@@ -208,7 +208,7 @@ t.test('a stop leaves no process, no lock file and no claim', async (t) => {
   t.notOk(existsSync(join(server.clusterFolder, 'supervisor.json')))
 })
 
-t.test('a data directory whose cluster is gone is refused instead of starting empty', async (t) => {
+t.test('a data directory whose cluster is missing is refused, and no empty cluster is started', async (t) => {
   const first = await started(t)
   await first.stop()
   const away = `${first.clusterFolder}-away`

@@ -47,7 +47,7 @@ t.test('a cluster is named by its folder, or by the last part of it', async (t) 
     t.notOk(isNamed(cluster, name), name)
 })
 
-t.test('a data directory that was created again in the same place uses only its own cluster', async (t) => {
+t.test('a data directory recreated at the same path uses only its new cluster', async (t) => {
   const { home, dataDir, outsideDir, folder } = await tried(t)
   renameSync(dataDir, join(home, 'moved'))
   const again = await makeTried(home, basename(dataDir))
@@ -82,7 +82,7 @@ t.test('a cluster goes whole, the programs with the last one, and one that is ru
 })
 
 t.test(
-  'a cluster of a stopped node stays unless removal is forced, and the refusal names its data directory',
+  'removing the cluster of a stopped node needs force, and the refusal names its data directory',
   async (t) => {
     const { dataDir, outsideDir } = await tried(t)
     const remove = async (force: boolean) =>

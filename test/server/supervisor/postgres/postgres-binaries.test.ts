@@ -30,7 +30,7 @@ function install(t: { teardown(done: () => void): unknown }): Install {
 const asRoot = process.getuid?.() === 0
 const input = { account: stepDownAccount(), setpriv: findSetpriv() }
 
-t.test('links that an install without scripts left out are made', async (t) => {
+t.test('creates the links that are missing after an install without scripts', async (t) => {
   const { shipped, cacheDir } = install(t)
   t.equal(await findPostgresBinaries({ ...input, cacheDir }, shipped), join(shipped.native, 'bin'))
   t.ok(

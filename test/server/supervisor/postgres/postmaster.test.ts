@@ -127,7 +127,7 @@ t.test('a server that outlived its supervisor is ended before the next one start
   t.equal(identityOf(orphan.identity.pid), null)
 })
 
-t.test('a server that was killed as soon as it was ready has not started', async (t) => {
+t.test('a server that was killed right after it became ready counts as not started', async (t) => {
   const { home, data } = deadServer(t)
   const input = {
     place: { folder: home, data, account: null },

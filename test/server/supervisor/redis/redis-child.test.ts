@@ -31,7 +31,7 @@ const hasReal = REDIS_KINDS.includes('child') ? {} : { skip: 'no redis-server on
 for (const kind of REDIS_KINDS) {
   const servers = kind === 'child' ? ['redis-server'] : []
 
-  t.test(`${kind}: it answers on its socket in a folder of its own, and stop leaves nothing`, async (t) => {
+  t.test(`${kind}: answers on a socket in its own folder, and stopping leaves nothing`, async (t) => {
     const dataDir = folder(t)
     const redis = await startRedis({ dataDir, log: NOTHING, servers })
     t.equal(redis.mode, kind)
@@ -43,7 +43,7 @@ for (const kind of REDIS_KINDS) {
   })
 
   t.test(
-    `${kind}: it gets none of our environment`,
+    `${kind}: does not inherit our environment`,
     { skip: !existsSync('/proc/self/environ') && 'needs /proc' },
     async (t) => {
       process.env['OPENAI_API_KEY'] = 'sk-of-a-provider'
@@ -109,7 +109,7 @@ t.test('values survive a killed real server', hasReal, async (t) => {
   t.equal(await say(redis.socketPath, 'GET kept\r\n'), '$3\r\nyes\r\n')
 })
 
-t.test('an append-only file cut in the middle of a command does not stop the start', hasReal, async (t) => {
+t.test('an append-only file truncated within a command does not prevent the start', hasReal, async (t) => {
   const dataDir = await damagedFolder(t, (bytes) => bytes.subarray(0, bytes.length - 3))
   const redis = await startRedis({ dataDir, log: NOTHING, servers: ['redis-server'] })
   t.teardown(() => redis.stop())
@@ -127,7 +127,7 @@ t.test('a damaged append-only file is put aside and logged, and the start goes o
   t.ok(readdirSync(join(dataDir, 'redis')).some((name) => name.startsWith('damaged-')))
 })
 
-t.test('a data directory deeper than a socket path may be works', async (t) => {
+t.test('a data directory may have a path longer than a socket path', async (t) => {
   const dataDir = join(folder(t), 'd'.repeat(120), 'e'.repeat(60))
   mkdirSync(dataDir, { recursive: true })
   const redis = await startRedis({ dataDir, log: NOTHING })
@@ -135,7 +135,7 @@ t.test('a data directory deeper than a socket path may be works', async (t) => {
   t.equal(await say(redis.socketPath, 'PING\r\n'), '+PONG\r\n')
 })
 
-t.test('a record that names a foreign process ends nothing', async (t) => {
+t.test('a record that names a foreign process does not end that process', async (t) => {
   const dataDir = folder(t)
   mkdirSync(join(dataDir, 'redis'))
   const record = { pid: process.ppid, socketPath: join(dataDir, 'redis.sock.gone') }
@@ -166,7 +166,7 @@ for (const [place, harm] of [
   })
 }
 
-t.test('a name that is not on the PATH is passed over', async (t) => {
+t.test('skips a server program that is not on the PATH', async (t) => {
   t.equal(await findServer(['no-such-redis-server']), null)
 })
 

@@ -30,7 +30,7 @@ t.test('a server rests after a while without calls, and wakes with the first one
   t.same(set, [RESTING_REDIS_HZ, REDIS_HZ])
 })
 
-t.test('a server that did not take the setting, or was replaced, is asked again', async (t) => {
+t.test('a server that did not accept the setting, or was replaced, gets it again', async (t) => {
   let isTaken = false
   const { rest, set, look } = open(() => isTaken)
   await look(false, MANY_LOOKS)
@@ -45,7 +45,7 @@ t.test('a server that did not take the setting, or was replaced, is asked again'
   t.equal(set.length, length + 1)
 })
 
-t.test('the same server, whose connection was away as calls began, does not stay at rest', async (t) => {
+t.test('a server that was disconnected when calls began does not keep the resting setting', async (t) => {
   const { rest, set, look } = open()
   await look(false, MANY_LOOKS)
   rest.changed()

@@ -42,7 +42,7 @@ const PICTURE = {
 } as const
 const ADDED = TOKENS_ADDED_MAX
 
-t.test('an input has at most a token for each byte of UTF-8 and the marks around it', async (t) => {
+t.test('an input has at most one token per byte of UTF-8, plus the special tokens around it', async (t) => {
   t.equal(most('abc'), 3 + ADDED)
   t.equal(most('€'), 3 + ADDED)
   t.equal(most('😀'), 4 + ADDED)
@@ -52,7 +52,7 @@ t.test('an input has at most a token for each byte of UTF-8 and the marks around
   t.equal(most([{ content: [{ type: 'text', text: 'abc' }] }]), 3 + ADDED)
 })
 
-t.test('no vector takes more than the context of its endpoint', async (t) => {
+t.test('the input of one vector counts at most the context length of its endpoint', async (t) => {
   t.equal(most('x'.repeat(9_000), 8_192), 8_192)
   t.equal(most('€'.repeat(8_000), 8_192), 8_192)
   t.equal(most(['x'.repeat(9_000), 'x'], 8_192), 8_192 + 1 + ADDED)
@@ -72,7 +72,7 @@ t.test('a picture without a known context has no bound, except at a price per re
   )
 })
 
-t.test('each picture of an input has the price of an image, inline and by address', async (t) => {
+t.test('each picture of an input is charged at the image price, both inline and by URL', async (t) => {
   const { endpoint } = at({ promptNanoPerMillion: 0, requestNano: 5 })
   const priced = { endpoint: { ...endpoint, prices: { ...endpoint.prices, imageNano: 100 } } }
   const one = { content: [...PICTURE.content] }
@@ -131,7 +131,7 @@ const inputs = fc.oneof(
   fc.array(ids, { minLength: 1, maxLength: 9 }),
 )
 
-t.test('an estimate counts bytes, so that no script is cheaper for having fewer units', (t) => {
+t.test('an estimate counts bytes, so that no script costs less because it has fewer characters', (t) => {
   const guess = (input: EmbeddingInput): number =>
     estimateTokens(input, { shape: shapeOf(input), contextLength: null })
   t.equal(guess('a'.repeat(40)), 10)
@@ -142,7 +142,7 @@ t.test('an estimate counts bytes, so that no script is cheaper for having fewer 
 })
 
 t.test(
-  'an input that stayed bytes has a bound no lower, and an estimate is never above its bound',
+  'an input kept as bytes has at least the same bound, and an estimate never exceeds its bound',
   async () => {
     fc.assert(
       fc.property(

@@ -56,7 +56,7 @@ function opened(test: Test, answersBytesMax = 2 ** 28) {
 const bulk = (texts: readonly string[]): BulkBytes =>
   new BulkBytes(Buffer.from(JSON.stringify(texts)), { kind: 'strings', count: texts.length })
 
-t.test('refuses an input that would hold a thread for long before making a job of it', async (t) => {
+t.test('refuses an input that would occupy a thread for long, before a job is created', async (t) => {
   const { embed } = opened(t)
   const many = Array.from({ length: LEXICAL_NUMBERS_MAX / LEXICAL_DIMENSIONS_MAX + 1 }, () => 'x')
   const cases: readonly (readonly [EmbeddingsRequest['input'], number, string])[] = [
@@ -87,7 +87,7 @@ t.test('another job gets its turn between the slices of a call', async (t) => {
 })
 
 t.test(
-  'slices by numbers and by text join to one list in order, which is held until it is released',
+  'slices by count and by text length are joined in order into one list, held until it is released',
   async (t) => {
     const { embed, egress } = opened(t)
     for (const dimensions of [1, LEXICAL_SLICE_NUMBERS / 32]) {
@@ -134,7 +134,7 @@ t.test(
 )
 
 t.test(
-  'a call under way is given up at its next slice once its organization has to read, and holds nothing',
+  'a running call stops at its next slice once its organization must read answers, and holds no memory',
   async (t) => {
     const { embed, egress, ran } = opened(t)
     const texts = Array.from({ length: 6 }, () => 'word '.repeat(LEXICAL_SLICE_UNITS / 5))
@@ -153,7 +153,7 @@ t.test(
   },
 )
 
-t.test('calls beyond those that may run at once are busy', async (t) => {
+t.test('calls above the limit of concurrent calls fail with busy', async (t) => {
   const { embed } = opened(t)
   const calls = Array.from({ length: LEXICAL_CALLS_MAX + 1 }, (_, nth) => embed('x', 4, `caller ${nth}`))
   const outcomes = await Promise.all(calls)
@@ -162,7 +162,7 @@ t.test('calls beyond those that may run at once are busy', async (t) => {
   t.equal((await embed('x')).ok, true)
 })
 
-t.test('one caller has a share of those calls, and leaves the others theirs', async (t) => {
+t.test('one caller can use only its share of concurrent calls, and leaves the rest to others', async (t) => {
   const { embed } = opened(t)
   const calls = Array.from({ length: LEXICAL_ORGANIZATION_CALLS_MAX + 1 }, () => embed('x'))
   const other = embed('x', 4, 'another')
@@ -171,7 +171,7 @@ t.test('one caller has a share of those calls, and leaves the others theirs', as
   t.equal((await embed('x')).ok, true)
 })
 
-t.test('the calls are counted for a front, through whichever endpoint they come', async (t) => {
+t.test('concurrent calls are counted for the whole front, over all endpoints', async (t) => {
   const { egress, jobs } = opened(t)
   const endpoint = { provider: 'here', upstream_model: 'lexical-1' }
   const [model] = catalogueOf(t, {
@@ -184,7 +184,7 @@ t.test('the calls are counted for a front, through whichever endpoint they come'
   t.ok(first !== undefined && first === second)
 })
 
-t.test('a bulky input is read in jobs alone, and comes out as the same texts do otherwise', async (t) => {
+t.test('a bulky input is parsed only in jobs, and gives the same vectors as plain texts', async (t) => {
   const { embed, ran } = opened(t)
   const texts = Array.from({ length: 40 }, (_, nth) => `text ${nth} `.repeat(200))
   const [bulky, plain] = [await embed(bulk(texts)), await embed(texts)]

@@ -116,7 +116,7 @@ function stand(
 const wayOf = (models: WorkspaceModels | null): OwnWay =>
   present(models?.resolve('acme/own')?.endpoints[0]?.ownWay)
 
-t.test('a workspace without endpoints is asked for once, and then answered at once', async (t) => {
+t.test('a workspace without endpoints is queried once, and then served from the cache', async (t) => {
   const { models, asked, known, clock } = stand(() => Promise.resolve(ok([])))
   t.equal(await known(), null)
   t.equal(models.of(KEY), null)
@@ -172,7 +172,7 @@ t.test('rows are read as often as changes of the workspace come, and of no other
   t.equal(made.asked.rows, 11)
 })
 
-t.test('rows that change at every read until the time is over give no answer', async (t) => {
+t.test('a workspace that changes during every read until the deadline fails with busy', async (t) => {
   const made = stand(() => {
     made.tell('private_endpoint')
     made.clock.ms += RELOADS_MS_MAX / 10
@@ -182,7 +182,7 @@ t.test('rows that change at every read until the time is over give no answer', a
 })
 
 t.test(
-  'serves calls while a feed loses track again and again, and ends their credentials at once',
+  'serves calls while the change feed keeps losing track, and drops the released credentials at once',
   async (t) => {
     const made = stand(() => {
       made.feed.tell({ kind: 'everything' })
@@ -195,7 +195,7 @@ t.test(
   },
 )
 
-t.test('cached endpoints end with the grace, and when the feed loses track', async (t) => {
+t.test('cached endpoints expire with the grace period, and when the change feed loses track', async (t) => {
   const { models, known, asked, feed, clock } = stand(() => Promise.resolve(ok([endpoint('1')])))
   await known()
   clock.ms = GRACE_MS
@@ -209,7 +209,7 @@ t.test('cached endpoints end with the grace, and when the feed loses track', asy
   t.equal(asked.rows, 3)
 })
 
-t.test('reports a store that is away, and asks it again', async (t) => {
+t.test('reports an unavailable store, and queries it again at the next call', async (t) => {
   let isAway = true
   const { models, known } = stand(() =>
     Promise.resolve(isAway ? fail('store_unavailable') : ok([endpoint('1')])),
@@ -238,7 +238,7 @@ t.test(
   },
 )
 
-t.test('a credential ends with every change of the vault, also for calls under way', async (t) => {
+t.test('a cached credential is dropped at every change of the vault, also for running calls', async (t) => {
   const { known, tell, setValue, asked } = stand(() => Promise.resolve(ok([endpoint('1')])))
   const way = wayOf(await known())
   await way.release(CALL)
@@ -259,7 +259,7 @@ t.test('a release that threw fails its own call and no later one', async (t) => 
   t.ok((await way.release(CALL)).ok)
 })
 
-t.test('a release that a change overtook serves its own call and no other', async (t) => {
+t.test('a release during which the vault changed serves its own call and no other', async (t) => {
   const { known, tell } = stand(() => Promise.resolve(ok([endpoint('1')])))
   const way = wayOf(await known())
   const releasing = way.release(CALL)
@@ -333,7 +333,7 @@ t.test('a workspace with a key for a provider uses it, as long as it exists', as
   t.equal(await known(), null)
 })
 
-t.test('a front that has lost the feed asks the store whether a workspace has a key by now', async (t) => {
+t.test('a front that lost the change feed queries the store for new keys of a workspace', async (t) => {
   let bindings: readonly SecretBinding[] = []
   const { known, clock } = stand(
     () => Promise.resolve(ok([])),

@@ -51,7 +51,7 @@ function proberAt(
   })
 }
 
-t.test('a probe has its own end, its own size and is cut with its caller', async (t) => {
+t.test('a probe has its own deadline and size limit, and is aborted with its caller', async (t) => {
   let sent: EgressRequest | null = null
   const prober = proberOver((request) => {
     sent = request
@@ -92,7 +92,7 @@ t.test('a credential that calls would refuse fails the validation, unsent', asyn
   ])
 })
 
-t.test("a failure that is not the upstream's is not a check", async (t) => {
+t.test("a failure that is not the upstream's is returned as a failure, not as a check result", async (t) => {
   for (const name of ['busy', 'client_gone', 'draining'] as const) {
     t.match(await proberOver(() => Promise.resolve(fail(name))).probe(WISH), { ok: false, failure: { name } })
   }

@@ -110,7 +110,7 @@ t.test('a key that the provider refuses is a failure of the credential, and is n
   t.notMatch(JSON.stringify(outcome), 'sk-revoked')
 })
 
-t.test('pages follow each other by the last id, in both protocols', async (t) => {
+t.test('pages continue after the last id, in both protocols', async (t) => {
   for (const to of ['openai', 'anthropic'] as const) {
     const { stand, host } = await open(t, to)
     const first = must(await host.list(WISH))
@@ -132,7 +132,7 @@ t.test('order goes to OpenAI and before_id to Anthropic; the other way round the
   t.equal(nameOf(await other.list({ ...WISH, order: 'desc' })), 'query_invalid')
 })
 
-t.test('an id stays one segment of the path, and an invalid one is unknown', async (t) => {
+t.test('a file id is encoded as one path segment, and an invalid id is unknown', async (t) => {
   const { stand, host } = await open(t)
   for (const id of ['../models', 'a?b#c', 'ü 1']) t.equal(nameOf(await host.get(id, SIGNAL)), 'file_unknown')
   t.same(stand.provider.calls, [
@@ -155,7 +155,7 @@ t.test('a deleted file is unknown', async (t) => {
   t.equal(nameOf(await host.get('file-a', SIGNAL)), 'file_unknown')
 })
 
-t.test('a download has the length and bytes of the file, and one validator', async (t) => {
+t.test('a download has the length and bytes of the file, and a stable ETag', async (t) => {
   const { stand, host } = await open(t)
   const [first, second, other] = [
     must(await host.open('file-a', SIGNAL)),
@@ -170,7 +170,7 @@ t.test('a download has the length and bytes of the file, and one validator', asy
   await stand.rest()
 })
 
-t.test('a part is asked for as a part, and cut out where the provider sends all', async (t) => {
+t.test('requests a range as a range, and cuts it out when the provider sends the whole file', async (t) => {
   const { stand, host } = await open(t)
   const part = CONTENT.subarray(100_001, 200_003)
   t.ok(must(await download(host, 100_001, 200_003)).equals(part))
@@ -197,7 +197,7 @@ t.test('an answer that differs from the record of its file is refused before its
   await stand.rest()
 })
 
-t.test('content that ends early, in chunks or against its length, never passes for the whole', async (t) => {
+t.test('content that ends early, chunked or with a length, never counts as complete', async (t) => {
   const { stand, host } = await open(t)
   stand.provider.behave(
     contentBy(({ res }) => {
@@ -216,7 +216,7 @@ t.test('content that ends early, in chunks or against its length, never passes f
   await stand.rest()
 })
 
-t.test('a refusal to give content keeps its reason', async (t) => {
+t.test('a provider that refuses a download is reported with its reason', async (t) => {
   const { stand, host } = await open(t)
   stand.provider.behave(
     contentBy(({ res }) =>
@@ -259,7 +259,7 @@ t.test('answers that are not files, pages or JSON are invalid', async (t) => {
   await stand.rest()
 })
 
-t.test('only a window of an unread file leaves the provider', async (t) => {
+t.test('a file that is not read is fetched only up to the window', async (t) => {
   const { stand, host } = await open(t)
   const whole = text(64 * 1024 * 1024)
   keep(stand, 'file-a', whole)
@@ -332,14 +332,14 @@ t.test('a call that ends before the provider answers ends the download', async (
   await stand.rest()
 })
 
-t.test('a provider that hangs up is a failure of the provider', async (t) => {
+t.test('a provider that closes the connection counts as a failure of the provider', async (t) => {
   const { stand, host } = await open(t)
   stand.provider.behave(({ req }) => void req.socket.destroy())
   t.equal(nameOf(await host.get('file-a', SIGNAL)), 'upstream_failed')
   t.equal(nameOf(await host.open('file-a', SIGNAL)), 'upstream_failed')
 })
 
-t.test('a provider that does not answer, does not begin or stands still is slow', async (t) => {
+t.test('a provider that does not answer, does not begin to send or stalls counts as slow', async (t) => {
   const { stand, host } = await open(t, 'openai', { times: { beginMs: 300, stallMs: 300 } })
   stand.provider.behave(contentBy(() => undefined))
   t.equal(nameOf(await download(host)), 'upstream_slow')
@@ -354,7 +354,7 @@ t.test('a provider that does not answer, does not begin or stands still is slow'
   await other.stand.rest()
 })
 
-t.test('so many downloads from one provider and no more, and other calls go on', async (t) => {
+t.test('concurrent downloads from one provider are limited, and do not hold up other calls', async (t) => {
   const { stand, host } = await open(t)
   stand.provider.behave(contentBy(() => undefined))
   const { content } = must(await host.open('file-a', SIGNAL))
@@ -375,7 +375,7 @@ t.test('so many downloads from one provider and no more, and other calls go on',
   await stand.rest()
 })
 
-t.test('a purpose goes to OpenAI; Anthropic has none, and the list is refused', async (t) => {
+t.test('sends `purpose` to OpenAI, and refuses the list for Anthropic, which has no purposes', async (t) => {
   const { stand, host } = await open(t)
   must(await host.list({ ...WISH, purpose: 'batch' }))
   t.same(stand.provider.calls, ['GET /v1/files?limit=2&purpose=batch'])

@@ -122,7 +122,7 @@ t.test('an upload without a purpose gets one at OpenAI and none at Anthropic', a
 })
 
 t.test(
-  'OpenAI gets the expiry of a file and returns it; Anthropic, which has none, gets no file',
+  'sends the expiry of a file to OpenAI, and refuses a file with an expiry for Anthropic, which has none',
   async (t) => {
     const stand = await openFilesStand(t)
     const fields = {
@@ -183,7 +183,7 @@ t.test('content that is refused at its last byte never completes at the provider
   await stand.rest()
 })
 
-t.test('a small file that is refused, or is empty, is never sent to the provider', async (t) => {
+t.test('a small refused file and an empty file are not sent to the provider', async (t) => {
   const stand = await openFilesStand(t)
   t.equal(
     nameOf(await store(stand, new PushedUpload({ pieces: [Buffer.from([0x4d, 0x5a, 0, 1, 2, 3])] }))),
@@ -193,7 +193,7 @@ t.test('a small file that is refused, or is empty, is never sent to the provider
   t.same(stand.provider.calls, [])
 })
 
-t.test('one byte above the limit is refused, and nothing is kept there', async (t) => {
+t.test('a file one byte above the limit is refused, and nothing is stored at the provider', async (t) => {
   const stand = await openFilesStand(t)
   const upload = new PushedUpload({ pieces: pieces(FILE_BYTES_MAX + 1) })
   t.equal(nameOf(await store(stand, upload)), 'file_too_large')
@@ -203,7 +203,7 @@ t.test('one byte above the limit is refused, and nothing is kept there', async (
   await stand.rest()
 })
 
-t.test('a client that leaves cuts the request to the provider', async (t) => {
+t.test('when the client disconnects, the request to the provider is aborted', async (t) => {
   const stand = await openFilesStand(t)
   const upload = new PushedUpload({ pieces: pieces(MIB), isEndless: true })
   const storing = store(stand, upload)
@@ -215,7 +215,7 @@ t.test('a client that leaves cuts the request to the provider', async (t) => {
   await stand.rest()
 })
 
-t.test('a call that ends while its bytes wait cuts the request too', async (t) => {
+t.test('when a call ends while its bytes wait, the request to the provider is aborted too', async (t) => {
   const stand = await openFilesStand(t)
   let read = (): void => {}
   stand.provider.behave(({ honest }) => (read = honest))
@@ -233,7 +233,7 @@ t.test('a call that ends while its bytes wait cuts the request too', async (t) =
   await stand.rest()
 })
 
-t.test('a client that leaves after its last byte leaves no file at the provider', async (t) => {
+t.test('a client that disconnects after its last byte leaves no file at the provider', async (t) => {
   const stand = await openFilesStand(t)
   const call = new AbortController()
   stand.provider.behave(({ req, honest }) => {
@@ -274,7 +274,7 @@ t.test('a refusal that comes before the body was read is passed on with its reas
   await stand.rest()
 })
 
-t.test('a success that comes before the provider has the file is not believed', async (t) => {
+t.test('a success that arrives before the provider has the whole file is treated as invalid', async (t) => {
   const stand = await openFilesStand(t)
   stand.provider.behave(({ res }) => send(res, 200, { id: 'file-1', filename: 'a', created_at: 1, bytes: 5 }))
   const outcome = await store(stand, new PushedUpload({ pieces: pieces(MIB), isEndless: true }))
@@ -292,7 +292,7 @@ t.test('a provider that stored another number of bytes is asked to delete the fi
   t.same(stand.provider.calls, ['POST /v1/files', 'DELETE /v1/files/file-9'])
 })
 
-t.test('every answer of a provider becomes its failure', async (t) => {
+t.test('each error status of a provider maps to its failure', async (t) => {
   const stand = await openFilesStand(t)
   const statuses: readonly (readonly [number, string])[] = [
     [400, 'upstream_refused'],
@@ -340,14 +340,14 @@ t.test('100 MB stand still while the provider reads nothing, and arrive when it 
   await stand.rest()
 })
 
-t.test('a boundary inside the file is content like any other', async (t) => {
+t.test('a multipart boundary inside the file is treated as content', async (t) => {
   const stand = await openFilesStand(t)
   const content = Buffer.from(`--sluice-${randomBytes(24).toString('hex')}--\r\n--sluice\r\n`.repeat(100))
   must(await store(stand, new PushedUpload({ pieces: [content] })))
   t.ok(present(stand.provider.files.get('file-1')).content.equals(content))
 })
 
-t.test('a provider that takes nothing, or answers nothing, is slow', async (t) => {
+t.test('a provider that does not read or does not answer counts as slow', async (t) => {
   const stand = await openFilesStand(t, { times: { stallMs: 300, answerMs: 300 } })
   stand.provider.behave(() => undefined)
   const upload = new PushedUpload({ pieces: pieces(FILE_BYTES_MAX) })
@@ -357,7 +357,7 @@ t.test('a provider that takes nothing, or answers nothing, is slow', async (t) =
   await stand.rest()
 })
 
-t.test('a client that pauses for long is not the provider being slow', async (t) => {
+t.test('a long pause of the client does not count as a slow provider', async (t) => {
   await atPace(600, async (stallMs) => {
     const stand = await openFilesStand(t, { times: { stallMs, answerMs: 30_000 } })
     const upload = new PushedUpload({ pieces: pieces(MIB), isEndless: true })

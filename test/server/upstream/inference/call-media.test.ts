@@ -90,7 +90,7 @@ t.test('a body that does not end in time is given up, and holds nothing', async 
   t.equal(egress.load.heldBytes, 0)
 })
 
-t.test('media fetched in vain hold no room while the call continues', async (t) => {
+t.test('media that were fetched but refused hold no memory while the call continues', async (t) => {
   const { target, egress, rest } = await rigged(t)
   target.answer((_, res) => void res.end('<html>'))
   const media = mediaOf(egress, Infinity)
@@ -126,7 +126,7 @@ t.test('the first failure ends the other fetches, and the next endpoint may repe
   t.equal(egress.load.heldBytes, 0)
 })
 
-t.test('the first failure ends the wait for room of another', async (t) => {
+t.test('the first failure ends the wait for memory of another fetch', async (t) => {
   const { target, egress, rest } = await rigged(t)
   const gone: ServerResponse[] = []
   let isSent = false
@@ -150,7 +150,7 @@ t.test('the first failure ends the wait for room of another', async (t) => {
   t.equal(egress.load.heldBytes, 0)
 })
 
-t.test('a medium has the name at the end of its path, and nothing of its query', async (t) => {
+t.test('a medium is named after the last path segment of its URL, without the query', async (t) => {
   const { target, egress, rest } = await rigged(t)
   target.answer((_, res) => void res.end(png()))
   const media = mediaOf(egress, Infinity)
@@ -166,7 +166,7 @@ t.test('a medium has the name at the end of its path, and nothing of its query',
   await rest()
 })
 
-t.test('a front without room for it is busy', async (t) => {
+t.test('a front without memory for a medium fails with busy', async (t) => {
   const { target, egress, rest } = await rigged(t)
   target.answer((_, res) => void res.end(png()))
   const others = egress.room({ organizationId: 'p', workspaceId: 'x', key: 'l' }, true)

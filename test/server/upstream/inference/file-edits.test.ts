@@ -131,13 +131,13 @@ const CASES: readonly Case[] = [
   },
 ]
 
-t.test('the content stands in place of the id, and all else stays as it came', (t) => {
+t.test('the content replaces the id, and everything else stays unchanged', (t) => {
   for (const { dialect, type = PDF, came, went, isStrict = false } of CASES)
     t.equal(sent(dialect, AROUND[dialect](came), [type], isStrict), AROUND[dialect](went))
   t.end()
 })
 
-t.test('several files of a large body go out in their order', (t) => {
+t.test('several files of a large body are inlined in their order', (t) => {
   const text = `{"type":"text","text":"${'x'.repeat(INLINE_JSON_BYTES_MAX)}"}`
   const part = (member: string): string => `{"type":"file","file":{${member}}}`
   const parts = [ID, OTHER, ID].map((id) => `"file_id":"${id}"`)
@@ -148,7 +148,7 @@ t.test('several files of a large body go out in their order', (t) => {
   t.end()
 })
 
-t.test('a value that only looks like the id of a file passes as it came', (t) => {
+t.test('a value that only looks like a file id is passed on unchanged', (t) => {
   const named = `{"type":"file","file":{"file_id":"${ID}"}}`
   const bodies: readonly (readonly [Dialect, string])[] = [
     ['chat', AROUND.chat('{"type":"file","file":{"file_id":"file-abc"}}')],

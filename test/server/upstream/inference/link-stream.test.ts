@@ -82,7 +82,7 @@ async function turn(): Promise<void> {
 }
 
 t.test(
-  'a stream is requested with the headers of the link and one more hop, and marked as sent',
+  'a stream is requested with the headers of the link and one more hop, and counts as sent',
   async (t) => {
     const { provider, stream } = await open(t)
     const sent: boolean[] = []
@@ -104,7 +104,7 @@ t.test(
   },
 )
 
-t.test('a caller who leaves in the middle of a stream ends it at the provider', async (t) => {
+t.test('a caller that disconnects during a stream ends the stream at the provider', async (t) => {
   const { provider, stream } = await open(t, streams([{ data: 'a' }], { ending: 'silent' }))
   const leaving = new AbortController()
   const { body } = must(await stream({ call: leaving }))
@@ -115,24 +115,21 @@ t.test('a caller who leaves in the middle of a stream ends it at the provider', 
   await provider.calls[0]?.closed
 })
 
-t.test(
-  'a compressed stream is decoded; an unknown encoding, and one that it is not in, are invalid',
-  async (t) => {
-    const { provider, stream } = await open(t)
-    for (const encoding of ['gzip', 'br, gzip']) {
-      provider.script(answersChat({}, { headers: { 'content-encoding': encoding }, ending: 'silent' }))
-      const outcome = await stream()
-      t.equal(await textOf(outcome), 'upstream_invalid')
-      must(outcome).body.close()
-    }
-    const events = gzipSync('data: [DONE]\n\n')
-    provider.script(answersPacked('gzip', [events.subarray(0, 12), events.subarray(12)]))
-    t.equal(await textOf(await stream()), 'data: [DONE]\n\n')
-    provider.script(answersChat({}, { headers: { 'content-encoding': ' Identity' } }))
-    t.match(await textOf(await stream()), /\[DONE\]/)
-    await until(() => provider.connections.open === 1)
-  },
-)
+t.test('a compressed stream is decoded; an unknown or incorrect content encoding is invalid', async (t) => {
+  const { provider, stream } = await open(t)
+  for (const encoding of ['gzip', 'br, gzip']) {
+    provider.script(answersChat({}, { headers: { 'content-encoding': encoding }, ending: 'silent' }))
+    const outcome = await stream()
+    t.equal(await textOf(outcome), 'upstream_invalid')
+    must(outcome).body.close()
+  }
+  const events = gzipSync('data: [DONE]\n\n')
+  provider.script(answersPacked('gzip', [events.subarray(0, 12), events.subarray(12)]))
+  t.equal(await textOf(await stream()), 'data: [DONE]\n\n')
+  provider.script(answersChat({}, { headers: { 'content-encoding': ' Identity' } }))
+  t.match(await textOf(await stream()), /\[DONE\]/)
+  await until(() => provider.connections.open === 1)
+})
 
 t.test('the link ignores the content type of a body and recognizes it by its bytes', async (t) => {
   const { provider, stream } = await open(t)
@@ -142,7 +139,7 @@ t.test('the link ignores the content type of a body and recognizes it by its byt
   }
 })
 
-t.test('the text of a refusal is read for its failure, and its connection serves on', async (t) => {
+t.test('the text of a refusal is read to find its cause, and its connection is used again', async (t) => {
   const { provider, link, stream } = await open(t)
   provider.script(
     refusesChat(400, { message: 'Too long.', code: 'context_length_exceeded' }),
@@ -157,7 +154,7 @@ t.test('the text of a refusal is read for its failure, and its connection serves
   t.equal(provider.connections.total, 1)
 })
 
-t.test('a bounded number of bytes is read of a refusal, decoded ones too', async (t) => {
+t.test('reads a limited number of bytes of a refusal, also when it is compressed', async (t) => {
   const { provider, stream, rest } = await open(t)
   const endless: FakeAnswer = async (call, reply) => {
     await reply.head(500, {})
@@ -198,7 +195,7 @@ for (const [how, ending] of [
 }
 
 t.test(
-  'the rest after the last event is read for the next call, and an endless response is cut',
+  'after the last event, the rest is read so that the connection can be reused, and an endless rest is cut',
   async (t) => {
     const { provider, stream, rest } = await open(t)
     const { body } = must(await stream())
@@ -216,7 +213,7 @@ t.test(
 )
 
 t.test(
-  'a whole answer takes connections of long calls, up to its own size, and is asked for once',
+  'an unstreamed answer uses the connections of long calls, has its own size limit, and is requested once',
   async (t) => {
     const { provider, link, stream, rest } = await open(t)
     const post = (): ReturnType<ProviderLink['post']> => link.post(PATH, '{"model":"m"}', attempt(), WRITTEN)

@@ -11,7 +11,7 @@ import { must } from '../../../support/must.ts'
 const caller = { organizationId: 'o', workspaceId: 'w', key: 'k' }
 const content: PresetContent = { config: { temperature: 0.5 }, systemPrompt: 'é', source: 'chat' }
 
-t.test('the room of a body is given back once, with the merged bytes', async (t) => {
+t.test('the memory of a body is released once, with the merged bytes', async (t) => {
   for (const length of [1, INLINE_JSON_BYTES_MAX]) {
     let count = 0
     const stated = { role: 'user', content: 'x'.repeat(length) }
@@ -37,7 +37,7 @@ t.test('400: a request that its preset makes invalid is refused with a hint at t
   t.match(merged, { ok: false, failure: { name: 'body_invalid', detail: /preset/ } })
 })
 
-t.test('413: a request that has its largest size with a preset may not be larger', async (t) => {
+t.test('413: a request that exceeds the maximum size together with its preset is refused', async (t) => {
   const sized = (length: number): string =>
     JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'x'.repeat(length) }] })
   const frame = sized(0).length

@@ -89,7 +89,7 @@ const CONTENT = Buffer.from(
   `é"\\/\b\t\n\f\r${Array.from({ length: 32 }, (_, code) => String.fromCharCode(code)).join('')}😀`,
 )
 
-t.test('content goes out the same in whatever pieces it is read, with its length', async (t) => {
+t.test('content is sent unchanged and with its length, whatever pieces it is read in', async (t) => {
   for (const content of [CONTENT, Buffer.alloc(0), Buffer.from('x')])
     for (let pieceBytes = 1; pieceBytes <= CONTENT.length; pieceBytes++) {
       const source = new Source(content, pieceBytes)
@@ -113,20 +113,20 @@ t.test('a text is written as JSON writes it', (t) => {
   t.end()
 })
 
-t.test('a text that exceeds the maximum by its escapes is not sent', async (t) => {
+t.test('a text whose JSON escapes make it exceed the maximum is not sent', async (t) => {
   const source = new Source(Buffer.alloc(INFERENCE_BODY_BYTES_MAX / 6 + 1), 1_048_576)
   const outcome = await openBody([source.hole('text')], SENDING)
   t.match(outcome, fail('body_too_large'))
   t.same([source.opened, source.closed], [1, 1])
 })
 
-t.test('a text that is too long with its escapes is read no further', async (t) => {
+t.test('reading stops once a text with its escapes is too long', async (t) => {
   const source = new Source(Buffer.alloc(20 * 1_048_576), 1_048_576)
   t.match(await openBody([source.hole('text')], SENDING), fail('body_too_large'))
   t.ok(source.read < 7, `${source.read} MiB of 20`)
 })
 
-t.test('a caller who leaves ends the reading for the length', async (t) => {
+t.test('a caller that disconnects stops the reading that determines the length', async (t) => {
   const leaving = new AbortController()
   const source = new Source(Buffer.alloc(20 * 65_536, 'x'), 65_536)
   const opening = openBody([source.hole('text')], { caller: CALLER, signal: leaving.signal })
@@ -137,7 +137,7 @@ t.test('a caller who leaves ends the reading for the length', async (t) => {
   t.equal(source.closed, 1)
 })
 
-t.test('all calls together write one part of a file a turn of the loop', async (t) => {
+t.test('all calls together write one part of a file per turn of the event loop', async (t) => {
   const parts = 8
   const partBytes = 32_768
   const callers = ['a', 'b', 'c', 'd'].map((organizationId) => ({ ...CALLER, organizationId }))
@@ -160,7 +160,7 @@ t.test('all calls together write one part of a file a turn of the loop', async (
   t.ok(loops >= callers.length * parts - 1, `${loops} turns`)
 })
 
-t.test('a body that is closed early closes its file, and has not failed', async (t) => {
+t.test('closing a body early closes its file, and does not count as a failure', async (t) => {
   const source = new Source(Buffer.alloc(1_048_576), 65_536)
   const body = must(await openBody([source.hole('file')], SENDING))
   const reading = streamOf(body)[Symbol.asyncIterator]()

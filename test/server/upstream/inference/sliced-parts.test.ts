@@ -11,7 +11,7 @@ import type { WrittenPart } from '../../../../src/dialects/parts.ts'
 
 const stated = (text: string): WrittenPart => ({ kind: 'text', choice: 0, text })
 
-t.test('long texts are cut, and nothing is lost or put elsewhere', (t) => {
+t.test('long texts are split, and no part is lost or moved', (t) => {
   const parts: readonly WrittenPart[] = [
     stated('a'.repeat(3 * SLICE_UNITS_MAX + 5)),
     { kind: 'tool', choice: 0, id: 'c1', name: 'f' },
@@ -29,7 +29,7 @@ t.test('long texts are cut, and nothing is lost or put elsewhere', (t) => {
   t.end()
 })
 
-t.test('many small parts are large, too, and few are not', (t) => {
+t.test('many small parts together count as large, and a few do not', (t) => {
   const count = SLICE_UNITS_MAX / PART_UNITS
   const many = Array.from({ length: 2 * count }, () => stated('a'))
   t.ok(areLarge(many))

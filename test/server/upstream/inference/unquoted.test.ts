@@ -8,7 +8,7 @@ const REQUEST = Buffer.from(JSON.stringify({ messages: [{ role: 'user', content:
 const textOf = (detail: string, request = REQUEST): string | undefined =>
   unquoted({ name: 'upstream_refused', detail }, request).detail
 
-t.test('a quotation is cut out wherever it stands, whatever its length', async (t) => {
+t.test('a quotation is removed wherever it is in the text, whatever its length', async (t) => {
   for (let length = QUOTED_CHARS_MIN; length <= PROMPT.length; length++)
     for (let begin = 0; begin < 2 * QUOTED_CHARS_MIN; begin++) {
       const before = '#'.repeat(begin)
@@ -33,7 +33,7 @@ t.test("does not quote the provider's text for a large request", async (t) => {
   t.equal(gone.detail, 'The answer broke off.')
 })
 
-t.test('a code that stands in the request, or that cannot be compared, is left out', async (t) => {
+t.test('a code that occurs in the request, or that cannot be compared with it, is dropped', async (t) => {
   const coded = (code: string) =>
     ({ name: 'upstream_failed', metadata: { provider_code: code, provider_name: 'P' } }) as const
   const code = 'context_length_exceeded'
@@ -45,7 +45,7 @@ t.test('a code that stands in the request, or that cannot be compared, is left o
     t.same(unquoted(coded(reported), request).metadata, { provider_name: 'P' })
 })
 
-t.test('a path that quotes the request, or that cannot be compared, is left out', async (t) => {
+t.test('a path that quotes the request, or that cannot be compared with it, is dropped', async (t) => {
   const blamed = (param: string) =>
     ({ name: 'upstream_refused', metadata: { provider_param: param, provider_name: 'P' } }) as const
   for (const param of ['messages', 'messages[0].content[0].image_url.url'])

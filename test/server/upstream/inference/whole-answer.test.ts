@@ -49,7 +49,7 @@ t.test('an answer above INLINE_JSON_BYTES_MAX is moved to a thread, a smaller on
   t.match(runs, [{ name: 'native_answer', more: { caller, endsAt: 7, transfer: [body.buffer] } }])
 })
 
-t.test('a real thread gives the answer, and an invalid one is upstream_invalid', async (t) => {
+t.test('a real thread returns the answer, and an invalid answer fails with upstream_invalid', async (t) => {
   const more = { jobs: threads(), loop, caller }
   const body = answerOf(4 * INLINE_JSON_BYTES_MAX)
   const read = must(await readAnswer({ dialect: 'chat', body, head: HEAD }, more))
@@ -74,7 +74,7 @@ t.test('a pool without room fails the attempt', async (t) => {
   })
 })
 
-t.test('bytes that go to a thread are not lent memory', async (t) => {
+t.test('bytes sent to a thread are not in a lent buffer', async (t) => {
   const given: Uint8Array[] = []
   const run = (_: string, input: { readonly answer?: Uint8Array; readonly bytes?: Uint8Array }): unknown => {
     given.push(input.answer ?? input.bytes ?? Buffer.alloc(0))

@@ -38,7 +38,7 @@ function learned(name: FailureName, endsAt: number, hasBegun: boolean): readonly
   return [failure.name, ...reported]
 }
 
-t.test('a time-out is the endpoint’s, unless the deadline of the call came first', (t) => {
+t.test('a timeout counts against the endpoint, unless the deadline of the call came first', (t) => {
   t.same(learned('upstream_slow', STARTED_AT + 30_000, false), ['upstream_slow', 'strike'])
   t.same(learned('upstream_slow', DEADLINE_AT, false), ['deadline_exceeded', 'strike'])
   t.same(learned('upstream_slow', DEADLINE_AT + 1, false), ['deadline_exceeded', 'unknown'])
@@ -46,7 +46,7 @@ t.test('a time-out is the endpoint’s, unless the deadline of the call came fir
   t.end()
 })
 
-t.test("a stall after the first output is the endpoint's, however long its first output may take", (t) => {
+t.test("a stall after the first output is the endpoint's fault, however long it may take to start", (t) => {
   for (const endsAt of [STARTED_AT + 30_000, DEADLINE_AT, DEADLINE_AT + 1])
     t.same(learned('upstream_slow', endsAt, true), ['upstream_slow', 'strike'])
   t.end()
@@ -77,7 +77,7 @@ async function mayChange(restsMs: readonly number[], models: string, attemptsMax
   return asked[0] === true
 }
 
-t.test('a call may change its model while another model has a free endpoint. D11', async (t) => {
+t.test('a call may switch to another model while that model has an available endpoint. D11', async (t) => {
   t.equal(await mayChange([0, 0], 'ab'), true)
   t.equal(await mayChange([0], 'a'), false)
   t.equal(await mayChange([0, 0], 'aa'), false, 'the endpoints of one model')

@@ -19,7 +19,7 @@ function opened(): EndpointHealth {
   return health
 }
 
-t.test('the breaker opens at the tenth strike in a row, at the fourth time-out', async (t) => {
+t.test('the breaker opens at the tenth strike in a row, or at the fourth timeout', async (t) => {
   const health = new EndpointHealth(() => 0)
   strike(health, 9)
   t.equal(health.admit(0, 'a'), true)
@@ -41,7 +41,7 @@ t.test('one caller alone opens it only by strikes that span time without an answ
   t.equal(health.isOpen, true)
 })
 
-t.test('after its rest one probe of each caller goes out, and a success closes the breaker', async (t) => {
+t.test('after the open time one probe per caller is sent, and a success closes the breaker', async (t) => {
   const health = opened()
   t.equal(health.restMs(400, 'a'), 600)
   t.equal(health.admit(1_000, 'a'), true)
@@ -76,7 +76,7 @@ t.test('a round in which all probes failed makes all callers wait', async (t) =>
   t.equal(health.admit(3_000, 'late'), true)
 })
 
-t.test('a failed probe doubles the rest, up to thirty seconds', async (t) => {
+t.test('a failed probe doubles the open time, up to thirty seconds', async (t) => {
   const health = opened()
   let now = 1_000
   for (const restMs of [2_000, 4_000, 8_000, 16_000, 30_000, 30_000]) {
@@ -87,20 +87,20 @@ t.test('a failed probe doubles the rest, up to thirty seconds', async (t) => {
   }
 })
 
-t.test('a probe that ends without a verdict makes room for another', async (t) => {
+t.test('a probe that ends without a result allows another probe', async (t) => {
   const health = opened()
   health.admit(1_000, 'a')
   health.unknown('a')
   t.equal(health.admit(1_000, 'a'), true)
 })
 
-t.test('failures of calls that were under way do not prolong the rest', async (t) => {
+t.test('failures of calls that were already running do not prolong the open time', async (t) => {
   const health = opened()
   health.strike(900, STRIKES_OF_FAILURE, 'a')
   t.equal(health.restMs(1_000, 'a'), 0)
 })
 
-t.test('percentiles are of the last answers only', async (t) => {
+t.test('percentiles cover only the most recent answers', async (t) => {
   const health = new EndpointHealth(() => 0)
   t.equal(health.latencyMs(50), null)
   for (let nth = 0; nth < 100; nth++) health.answered(nth < 50 ? 1_000 : 10, 20)
@@ -115,7 +115,7 @@ t.test('a streamed answer is as fast as its first output, and writes over all of
   t.equal(health.throughput(50), 50)
 })
 
-t.test('an open breaker says since when it is open and when the next probe may go out', async (t) => {
+t.test('an open breaker reports how long it has been open and when the next probe is allowed', async (t) => {
   const health = opened()
   t.same(health.breaker(400), { openForMs: 400, probeInMs: 600 })
   t.same(health.breaker(1_500), { openForMs: 1_500, probeInMs: 0 })

@@ -64,7 +64,7 @@ const CONVERSATIONS = Array.from({ length: 6_000 }, (_, nth) => `key\0maker/mode
 const firstOf = (endpoints: readonly Endpoint[], conversation: string): string =>
   inOrderOfConversation(endpoints, conversation, priceOf)[0]?.provider.slug ?? ''
 
-t.test('conversations share equal endpoints evenly, and each keeps its own', async (t) => {
+t.test('conversations are spread evenly over equal endpoints, and each keeps its endpoint', async (t) => {
   const counts = new Map<string, number>()
   for (const one of CONVERSATIONS) {
     const slug = firstOf(THREE, one)
@@ -75,7 +75,7 @@ t.test('conversations share equal endpoints evenly, and each keeps its own', asy
   t.equal(counts.size, 3)
 })
 
-t.test('an endpoint that goes moves its own conversations alone, to all others', async (t) => {
+t.test('removing an endpoint moves only its own conversations, spread over all others', async (t) => {
   const left = THREE.slice(0, 2)
   const moved = new Map<string, number>()
   for (const one of CONVERSATIONS) {

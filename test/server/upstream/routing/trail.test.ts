@@ -42,7 +42,7 @@ t.test('of several models the failure of the last one tried is reported, with th
 })
 
 t.test(
-  'an overloaded provider is reported before every other failure that led on, in any order',
+  'an overloaded provider is reported in preference to every other failure that allows a fallback, in any order',
   async (t) => {
     const others = NAMES.filter((name) => name !== 'upstream_overloaded' && mayFallBack({ name }))
     t.ok(others.length > 0)
@@ -54,6 +54,6 @@ t.test(
   },
 )
 
-t.test('a failure that counts against an endpoint leads on to the next one', async (t) => {
+t.test('every failure that counts against an endpoint allows a fallback to the next one', async (t) => {
   for (const name of NAMES) if (isStrike({ name })) t.ok(mayFallBack({ name }), name)
 })

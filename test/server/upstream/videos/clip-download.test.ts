@@ -55,7 +55,7 @@ for (const [word, failure] of [
   })
 }
 
-t.test('a clip that stalls is given up when the call ends', async (t) => {
+t.test('a stalled clip download is aborted when the call ends', async (t) => {
   t.equal(await downloaded(t, 'a fox [stall]', { ms: 150 }), 'upstream_slow')
   t.ok(VIDEO_DOWNLOAD_STALL_MS > 0 && VIDEO_DOWNLOAD_BEGIN_MS > 0)
 })
@@ -71,7 +71,7 @@ t.test('an endless clip is cut at the maximum size', async (t) => {
   t.ok(VIDEO_CLIP_BYTES_MAX > 250)
 })
 
-t.test('ten gigabytes are not taken: the connection ends with the reader', async (t) => {
+t.test('a clip of ten gigabytes is not downloaded: closing the reader closes the connection', async (t) => {
   const { egress, provider, rest } = await openVideos(t, { settings: { makeMs: 0 } })
   const order = orderOf('a fox [huge]')
   const submitted = await provider.submit(order, timesOf())
@@ -115,7 +115,7 @@ t.test('nothing is fetched for a job that is not ours any more', async (t) => {
   t.equal(fake.heads.length, 0)
 })
 
-t.test('bytes that are here already are a clip too', async (t) => {
+t.test('inline bytes count as a clip too', async (t) => {
   t.same(await downloaded(t, 'a fox', { source: { kind: 'inline', base64: CLIP.toString('base64') } }), CLIP)
   t.same(await bytesOf({ ok: true, value: readerOf(Buffer.alloc(0)) }), Buffer.alloc(0))
 })
@@ -136,7 +136,7 @@ async function withElsewhere(t: Test): Promise<Elsewhere> {
 }
 
 t.test(
-  'a clip that lies elsewhere is fetched through the gate, without the key of the provider',
+  'a clip on another host is fetched through the egress gate, without the key of the provider',
   async (t) => {
     const { elsewhere, fetch } = await withElsewhere(t)
     let headers: object = {}
@@ -149,7 +149,7 @@ t.test(
   },
 )
 
-t.test('the provider may send a download on to another host, and the key stays', async (t) => {
+t.test('the provider may redirect a download to another host, which does not get the key', async (t) => {
   const { fake, elsewhere, provider } = await withElsewhere(t)
   let headers: object = {}
   elsewhere.answer((req, res) => {
@@ -214,7 +214,7 @@ t.test('a name that leads to a private address is refused', async (t) => {
   )
 })
 
-t.test('a redirect from elsewhere to another host, or in a circle, is not followed', async (t) => {
+t.test('a redirect from a foreign host to another host, or in a loop, is not followed', async (t) => {
   const { elsewhere, fetch } = await withElsewhere(t)
   let asked = 0
   elsewhere.answer((req, res) => {
@@ -243,7 +243,7 @@ t.test('a redirect within a host is followed', async (t) => {
   t.same(await fetch(`https://cdn.example:${elsewhere.port}/here`), CLIP)
 })
 
-t.test('a clip in an encoding that was not requested is invalid', async (t) => {
+t.test('a clip in an encoding that was not requested counts as invalid', async (t) => {
   const { elsewhere, fetch } = await withElsewhere(t)
   elsewhere.answer(
     (_, res) => void res.writeHead(200, { 'content-type': 'video/mp4', 'content-encoding': 'gzip' }).end('x'),

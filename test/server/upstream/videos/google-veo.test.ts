@@ -59,7 +59,7 @@ t.test('a job is an operation of its model, under our key', async (t) => {
   t.match(fake.log.submissions[0]?.fields, parameters)
 })
 
-t.test('images go as bytes: first and last frame', async (t) => {
+t.test('images are sent as bytes: first and last frame', async (t) => {
   const frames = [
     { frame: 'last_frame', url: DATA_URL },
     { frame: 'first_frame', url: DATA_URL },
@@ -69,14 +69,14 @@ t.test('images go as bytes: first and last frame', async (t) => {
   t.match(fake.log.submissions[0]?.fields, { image, lastFrame: image })
 })
 
-t.test('images go as bytes: references', async (t) => {
+t.test('images are sent as bytes: references', async (t) => {
   const { fake } = await taken(t, 'a fox', { request: { references: [{ kind: 'image', url: DATA_URL }] } })
   t.match(fake.log.submissions[0]?.fields, {
     referenceImages: [{ image: { mimeType: 'image/png' }, referenceType: 'asset' }],
   })
 })
 
-t.test('a made clip is fetched from the API itself, with the key', async (t) => {
+t.test('a finished clip is fetched from the API itself, with the key', async (t) => {
   const { provider, order, id } = await taken(t, 'a fox')
   const polled = await provider.poll(order, id, timesOf())
   const source = polled.kind === 'made' ? polled.sources[0] : undefined
@@ -124,7 +124,7 @@ t.test('an operation runs until it is done', async (t) => {
   t.same(await provider.poll(order, id, timesOf()), { kind: 'running', retryInMs: null })
 })
 
-t.test('a job continues the clip of an earlier one, which is looked for first', async (t) => {
+t.test('a job that continues an earlier clip looks up that clip first', async (t) => {
   const { fake, provider, id } = await taken(t, 'a fox')
   t.equal(
     (await provider.submit(orderOf('it runs', { request: { previousUpstreamId: id } }), timesOf())).kind,
@@ -138,7 +138,7 @@ t.test('a job continues the clip of an earlier one, which is looked for first', 
   t.equal(gone.kind === 'taken', false)
 })
 
-t.test('a job waits for an earlier clip that cannot be requested now, and is not refused', async (t) => {
+t.test('a job waits, and is not refused, while an earlier clip cannot be requested', async (t) => {
   const { fake, provider, id } = await taken(t, 'a fox')
   const order = orderOf('it runs', { request: { previousUpstreamId: id } })
   fake.set({ key: 'another' })
@@ -154,13 +154,13 @@ t.test('a submission with a lost answer is never found: there is no list', async
   t.equal(fake.log.submissions.length, 2)
 })
 
-t.test('Google says with 400 that our key is wrong: the job waits', async (t) => {
+t.test('a 400 from Google that our key is wrong makes the job wait', async (t) => {
   const { fake, provider } = await taken(t, 'a fox')
   fake.set({ key: 'another' })
   t.equal((await provider.submit(orderOf('a cat'), timesOf())).kind, 'unsent')
 })
 
-t.test('a name that leads elsewhere is not the name of an operation', async (t) => {
+t.test('an operation name that points to another path is refused', async (t) => {
   for (const id of [
     '../files/secret',
     'models/../x',

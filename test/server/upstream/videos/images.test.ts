@@ -33,7 +33,7 @@ async function opened(t: Test, gate: EgressOptions = {}, takesUrls = false): Pro
 }
 
 t.test(
-  'an image is fetched and sent as a file of the type that its bytes have, whatever its host calls it',
+  'an image is sent as a file of the type that its bytes have, whatever type its host reports',
   async (t) => {
     const { fake, host, submit, egress, rest } = await opened(t)
     host.answer((_, res) => void res.writeHead(200, { 'content-type': 'text/html' }).end(PNG))
@@ -84,7 +84,7 @@ for (const [why, url, words] of [
   })
 }
 
-t.test('an image that is too large is not taken, be it announced, sent or encoded', async (t) => {
+t.test('an image that is too large is refused, by its announced, received or encoded size', async (t) => {
   const { host, submit } = await opened(t)
   host.answer((_, res) => void res.writeHead(200, { 'content-length': VIDEO_IMAGE_BYTES_MAX + 1 }).write(PNG))
   t.match(await submit(`https://images.example:${host.port}/a`), { kind: 'refused', error: /more than/ })
@@ -146,7 +146,7 @@ t.test('a name that resolves to a private address the second time is not called'
   t.match(await submit('https://rebound.example/a'), { kind: 'refused', error: /not public/ })
 })
 
-t.test('images without room for them leave the job waiting', async (t) => {
+t.test('images for which there is no memory leave the job waiting', async (t) => {
   const { fake, submit } = await opened(t, { answersBytesMax: VIDEO_IMAGE_BYTES_MAX - 1 })
   t.match(await submit(`data:image/png;base64,${PNG.toString('base64')}`), {
     kind: 'unsent',
@@ -155,7 +155,7 @@ t.test('images without room for them leave the job waiting', async (t) => {
   t.equal(fake.log.submissions.length, 0)
 })
 
-t.test('two images are more than OpenAI takes', async (t) => {
+t.test('two images are refused for OpenAI, which accepts one', async (t) => {
   const { provider } = await openVideos(t)
   const references = [1, 2].map(() => ({ kind: 'image', url: 'data:image/png;base64,aGVsbG8=' }) as const)
   t.match(await provider.submit(orderOf('a', { request: { references } }), timesOf()), {
@@ -179,7 +179,7 @@ t.test('more images than can be sent are not fetched', async (t) => {
   })
 })
 
-t.test('sounds and videos are left out for a provider that takes images alone', async (t) => {
+t.test('audio and video references are dropped for a provider that accepts only images', async (t) => {
   const { fake, provider } = await openVideos(t)
   const references = [
     { kind: 'audio', url: 'https://a.example/a' },

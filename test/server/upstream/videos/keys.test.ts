@@ -30,7 +30,7 @@ function vault(value: string | null): { releases: SecretReleases; asked: Release
 }
 
 t.test(
-  "a job under a workspace's own key goes out with that key, released for the host of the provider",
+  "a job under a workspace's own key is sent with that key, released for the host of the provider",
   async (t) => {
     const { fake, provider, releases } = await openVideos(t, {
       settings: { key: OWN_KEY },
@@ -58,7 +58,7 @@ t.test('an own key that its provider refuses ends the job, and the text does not
 })
 
 t.test(
-  "an own key that is gone ends the job, and nothing is sent: never under the operator's key",
+  "a job whose workspace key was deleted ends, and nothing is sent, not even with the operator's key",
   async (t) => {
     const { fake, provider } = await openVideos(t, { host: 'localhost' })
     const submitted = await provider.submit(
@@ -76,7 +76,7 @@ t.test(
   },
 )
 
-t.test('an own key that cannot be had now leaves the job waiting', async (t) => {
+t.test('a job whose workspace key cannot be read now waits', async (t) => {
   const releases: SecretReleases = { release: () => Promise.resolve(fail('store_unavailable')) }
   const { provider } = await openVideos(t, { host: 'localhost', more: { releases } })
   t.match(await provider.submit(orderOf('a fox', OWN), timesOf()), {
@@ -99,7 +99,7 @@ t.test('a key is released once for many calls, and again when its time is over',
   t.equal(asked.length, 2)
 })
 
-t.test('a release that throws is asked for again by the next call', async (t) => {
+t.test('a release that throws is tried again by the next call', async (t) => {
   const { releases } = vault(OWN_KEY)
   let tries = 0
   const release: SecretReleases['release'] = (request) =>
@@ -109,7 +109,7 @@ t.test('a release that throws is asked for again by the next call', async (t) =>
   t.match(await keys.of(orderOf('a fox', OWN), PROVIDER), { ok: true, value: { text: OWN_KEY } })
 })
 
-t.test('keys of two workspaces are two, and only so many are held', async (t) => {
+t.test('caches the key of each workspace separately, VIDEO_OWN_KEYS_MAX keys at most', async (t) => {
   const { releases, asked } = vault(OWN_KEY)
   const keys = new VideoKeys({ credentials: new Map(), releases, now: () => 0 })
   for (let nth = 0; nth <= VIDEO_OWN_KEYS_MAX; nth++)
@@ -121,7 +121,7 @@ t.test('keys of two workspaces are two, and only so many are held', async (t) =>
   t.equal(asked.length, VIDEO_OWN_KEYS_MAX + 2)
 })
 
-t.test('a secret that no header can carry is not a key', async (t) => {
+t.test('a secret that is not a valid header value is not accepted as a key', async (t) => {
   const keys = new VideoKeys({
     credentials: new Map(),
     releases: vault('two\r\nlines').releases,

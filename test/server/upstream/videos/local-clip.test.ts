@@ -45,7 +45,7 @@ function noting(rendered: Rendered[]): VideoProvidersOptions['jobs'] {
   }
 }
 
-t.test('a clip is rendered where it is fetched, and is a playable MP4', async (t) => {
+t.test('a clip is rendered when it is downloaded, and is a playable MP4', async (t) => {
   const pools = openPools({ shortThreads: 1, sessionThreads: 1, queueMax: 10, log: SILENT })
   t.teardown(() => pools.close())
   const provider = local(t, pools.jobs)
@@ -118,7 +118,7 @@ t.test('the seed of the scene depends on seed, prompt and images', async (t) => 
   t.same(seeds.slice(requests.length), seeds.slice(0, requests.length))
 })
 
-t.test('a size follows from resolution and ratio where none is said', async (t) => {
+t.test('without a size, the size follows from resolution and aspect ratio', async (t) => {
   const rendered: Rendered[] = []
   const provider = local(t, noting(rendered))
   await provider.download(
@@ -134,7 +134,7 @@ t.test('a size follows from resolution and ratio where none is said', async (t) 
   )
 })
 
-t.test('an image that cannot be read ends the job with its place', async (t) => {
+t.test('an image that cannot be read ends the job, and the error names its place', async (t) => {
   const provider = local(t, noting([]))
   const unread = orderOf('a', {
     request: { frames: [{ frame: 'first_frame', url: 'data:text/plain,hello' }] },
@@ -144,12 +144,12 @@ t.test('an image that cannot be read ends the job with its place', async (t) => 
   })
 })
 
-t.test('a pool without room leaves the clip for later', async (t) => {
+t.test('when the pool has no room, the clip is rendered later', async (t) => {
   const provider = local(t, { run: () => Promise.resolve(fail('busy')) })
   t.match(await provider.download(orderOf('a'), '', CONTENT, timesOf()), { failure: { name: 'busy' } })
 })
 
-t.test('nothing is begun for a job that is not ours any more', async (t) => {
+t.test('nothing is started for a job that is no longer ours', async (t) => {
   t.equal(
     (await local(t, noting([])).submit(orderOf('a'), timesOf({ mayWrite: () => false }))).kind,
     'unsent',

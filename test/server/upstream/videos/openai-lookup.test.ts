@@ -38,7 +38,7 @@ async function listed(t: Test, jobs: readonly Partial<VideoJob>[]): Promise<List
   }
 }
 
-t.test('finds a job that looks like ours, although its submission had no answer', async (t) => {
+t.test('finds a job that matches ours, even though its submission got no answer', async (t) => {
   const { fake, provider } = await openVideos(t, LOOKUP)
   const order = orderOf('a fox [hang-up-after]')
   const sinceMs = Date.now() - 1_000
@@ -49,7 +49,7 @@ t.test('finds a job that looks like ours, although its submission had no answer'
   })
 })
 
-t.test('a list that was read to its end, and holds none like ours, is complete', async (t) => {
+t.test('a list that was read to its end without a match is complete', async (t) => {
   const { look } = await listed(t, [
     { prompt: 'a cat' },
     { model: 'film-2' },
@@ -66,7 +66,7 @@ t.test('twins come newest first, and a version of the model is the model', async
   t.same(await look(), { kind: 'complete', upstreamIds: ['video_1', 'video_0'] })
 })
 
-t.test('a prompt that came back trimmed or mended is still ours', async (t) => {
+t.test('a prompt that was returned trimmed or normalized still counts as ours', async (t) => {
   for (const [ours, theirs] of [
     ['  a fox\r\n\tat dawn ', 'a fox at dawn'],
     ['half \ud83d', 'half \ufffd'],
@@ -89,7 +89,7 @@ t.test('a remix is recognized by its prompt and its source', async (t) => {
 })
 
 t.test(
-  'jobs from before the instant are not ours, but for the second that the provider rounds by',
+  'jobs created before the submission are not ours, with a tolerance of one second for rounding',
   async (t) => {
     const sinceMs = Date.now()
     const { look } = await listed(t, [{ createdMs: sinceMs - 5_000 }, { createdMs: sinceMs }])
@@ -134,7 +134,7 @@ t.test('a list that is not in order is read to its end', async (t) => {
   t.same(await look(sinceMs), { kind: 'complete', upstreamIds: ['video_0'] })
 })
 
-t.test('a job that the list does not have yet is found when it has', async (t) => {
+t.test('a job that is not in the list yet is found once it is', async (t) => {
   const { fake, provider } = await openVideos(t, { ...LOOKUP, settings: { listLagMs: 60_000 } })
   const order = orderOf('a fox [hang-up-after]')
   const sinceMs = Date.now() - 1_000
@@ -147,7 +147,7 @@ t.test('a job that the list does not have yet is found when it has', async (t) =
   })
 })
 
-t.test('a provider without a list, or that hangs up, gives no result', async (t) => {
+t.test('a provider that has no list, or closes the connection, gives no result', async (t) => {
   const { fake, provider } = await openVideos(t, { ...LOOKUP, settings: { lists: false } })
   t.match(await provider.lookup(orderOf('a'), 0, timesOf()), { kind: 'unavailable' })
   await fake.close()

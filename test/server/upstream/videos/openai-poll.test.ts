@@ -26,7 +26,7 @@ async function taken(t: Test, prompt: string, options: VideoStandOptions = {}): 
   return { ...stand, order, id: submitted.upstreamId }
 }
 
-t.test('a job runs until the provider says that it is made', async (t) => {
+t.test('a job counts as running until the provider reports it as finished', async (t) => {
   const { provider, order, id } = await taken(t, 'a fox [make=60000]')
   t.same(await provider.poll(order, id, timesOf()), { kind: 'running', retryInMs: null })
   const { provider: other, order: made, id: at } = await taken(t, 'a fox [make=0]')
@@ -40,7 +40,7 @@ t.test('the cost that a provider reports changes nothing', async (t) => {
   }
 })
 
-t.test('a failed job says why, without its prompt', async (t) => {
+t.test('a failed job has a reason that omits its prompt', async (t) => {
   const { provider, order, id } = await taken(t, 'a fox in the snow [make=0 fail]')
   const polled = await provider.poll(order, id, timesOf())
   t.match(polled, {
@@ -50,7 +50,7 @@ t.test('a failed job says why, without its prompt', async (t) => {
   t.notMatch(polled, { error: /fox/ })
 })
 
-t.test('a provider that hangs gives no result, and the next poll may', async (t) => {
+t.test('a provider that hangs gives no result, and the next poll may succeed', async (t) => {
   const { fake, provider, order, id } = await taken(t, 'a fox [make=0]')
   fake.set({ hangs: true })
   t.match(await provider.poll(order, id, timesOf({ ms: 100 })), { kind: 'unavailable', retryInMs: null })
@@ -65,7 +65,7 @@ t.test('makes no call for a job that is not ours any more', async (t) => {
   t.equal(fake.heads.length, before)
 })
 
-t.test('a key that is refused now is asked with again in a while', async (t) => {
+t.test('a refused key is tried again later', async (t) => {
   const { fake, provider, order, id } = await taken(t, 'a fox')
   fake.set({ key: 'another' })
   t.match(await provider.poll(order, id, timesOf()), {
@@ -74,7 +74,7 @@ t.test('a key that is refused now is asked with again in a while', async (t) => 
   })
 })
 
-t.test('a job that its provider does not know has failed once that lasted', async (t) => {
+t.test('a job that its provider does not know fails once that has lasted VIDEO_GONE_MS', async (t) => {
   let now = 0
   const { provider } = await openVideos(t, { more: { now: () => now } })
   const order = orderOf('a fox')
@@ -88,7 +88,7 @@ t.test('a job that its provider does not know has failed once that lasted', asyn
   })
 })
 
-t.test('an answer about another job says nothing of this one', async (t) => {
+t.test('an answer with the id of another job gives no result', async (t) => {
   const { fake, provider, order, id } = await taken(t, 'a fox [make=0]')
   const jobs = fake.jobs as Map<string, unknown>
   jobs.set(id, { ...fake.jobs.get(id), id: 'video_other' })
@@ -101,7 +101,7 @@ t.test('a job that is cancelled is deleted at its provider', async (t) => {
   t.same(fake.log.cancels, [id])
 })
 
-t.test('the watch of jobs that are gone is bounded, and forgets the oldest', async (t) => {
+t.test('the number of watched unknown jobs is limited, and the oldest are forgotten', async (t) => {
   let now = 0
   const gone = new GoneWatch(() => now)
   for (let nth = 0; nth <= VIDEO_GONE_WATCHED_MAX; nth++) gone.isGone(`${nth}`)

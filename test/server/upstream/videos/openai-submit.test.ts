@@ -10,31 +10,28 @@ import {
 import { atPace } from '../../../support/load/pace.ts'
 import { OPERATOR_KEY, openVideos, orderOf, timesOf, TOKEN } from '../../../support/videos/video-stand.ts'
 
-t.test(
-  'a job that is taken has the id that the provider gave, and went out with its token and our key',
-  async (t) => {
-    const { fake, provider } = await openVideos(t, { settings: { key: OPERATOR_KEY } })
-    const submitted = await provider.submit(orderOf('a fox'), timesOf())
-    const [note] = fake.log.submissions
-    t.same(submitted, { kind: 'taken', upstreamId: note?.id })
-    t.match(note, {
-      token: TOKEN,
-      prompt: 'a fox',
-      outcome: 'taken',
-      path: '/v1/videos',
-      fields: { model: 'film-1', seconds: '4', size: '1280x720' },
-    })
-  },
-)
+t.test('an accepted job has the id from the provider, and was sent with its token and our key', async (t) => {
+  const { fake, provider } = await openVideos(t, { settings: { key: OPERATOR_KEY } })
+  const submitted = await provider.submit(orderOf('a fox'), timesOf())
+  const [note] = fake.log.submissions
+  t.same(submitted, { kind: 'taken', upstreamId: note?.id })
+  t.match(note, {
+    token: TOKEN,
+    prompt: 'a fox',
+    outcome: 'taken',
+    path: '/v1/videos',
+    fields: { model: 'film-1', seconds: '4', size: '1280x720' },
+  })
+})
 
-t.test('the same order twice is one job where the provider knows tokens', async (t) => {
+t.test('the same order sent twice creates one job when the provider supports tokens', async (t) => {
   const { fake, provider } = await openVideos(t)
   const first = await provider.submit(orderOf('a fox'), timesOf())
   t.same(await provider.submit(orderOf('a fox'), timesOf()), first)
   t.equal(fake.jobs.size, 1)
 })
 
-t.test('nothing is sent when the job is not ours any more in the tick that writes', async (t) => {
+t.test('nothing is sent when the job stops being ours in the tick of the write', async (t) => {
   const { fake, provider } = await openVideos(t)
   const submitted = await provider.submit(orderOf('a fox'), timesOf({ mayWrite: () => false }))
   t.equal(submitted.kind, 'unsent')
@@ -141,7 +138,7 @@ for (const status of [400, 404, 413, 422]) {
   })
 }
 
-t.test("a refusal of the operator's key is the operator's to mend: the job waits", async (t) => {
+t.test("when the operator's key is refused, the job waits for the operator to fix it", async (t) => {
   const { provider } = await openVideos(t, { settings: { key: 'another' } })
   t.match(await provider.submit(orderOf('a fox'), timesOf()), {
     kind: 'unsent',
@@ -158,7 +155,7 @@ t.test("without the operator's key nothing is sent", async (t) => {
   t.equal(fake.heads.length, 0)
 })
 
-t.test('passthrough members cannot change the parts that are paid for', async (t) => {
+t.test('passthrough fields cannot change the fields that determine the price', async (t) => {
   const { fake, provider } = await openVideos(t)
   const passthrough = { seconds: '60', model: 'dearest', size: '9x9', quality: 'high', shots: [1] }
   await provider.submit(orderOf('a fox', { request: { passthrough } }), timesOf())
@@ -172,7 +169,7 @@ t.test('passthrough members cannot change the parts that are paid for', async (t
 })
 
 t.test(
-  'fields have the names that the provider gives them, and optional ones go where the catalogue lists them',
+  'fields have the names that the provider uses, and optional ones are sent only if the catalogue lists them',
   async (t) => {
     const endpoint = { supportedParameters: ['user', 'aspect_ratio'] }
     const { fake, provider } = await openVideos(t, {
@@ -201,7 +198,7 @@ t.test('bounds the text of a failed job', async (t) => {
   t.equal(submitted.kind === 'refused' ? submitted.error.length : 0, VIDEO_ERROR_CHARS_MAX)
 })
 
-t.test('nothing is held when all is over', async (t) => {
+t.test('no memory is held after all submissions have ended', async (t) => {
   const { egress, provider, rest } = await openVideos(t)
   const prompts = ['a', 'b [hang-up-after]', 'c [html-after]', 'd [refuse]']
   await Promise.all(

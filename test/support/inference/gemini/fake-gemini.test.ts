@@ -59,7 +59,7 @@ const WRONG: readonly (readonly [object, RegExp])[] = [
   [tools({ mode: 'ANY' }, '1f'), /Invalid function name/],
 ]
 
-t.test('a request that Google refuses is refused in its words', async (t) => {
+t.test('a request that Google refuses is refused with the same message', async (t) => {
   for (const [body, message] of WRONG)
     t.match(wrongGemini(body as Record<string, unknown>, whole, new Map()), message, JSON.stringify(body))
   const right = [
@@ -81,7 +81,7 @@ async function open(t: Test, usual = strictGemini()) {
   return { provider, ask }
 }
 
-t.test('answers, streams and counts come from their paths', async (t) => {
+t.test('answers, streams and token counts are served at their paths', async (t) => {
   const { provider, ask } = await open(t)
   const body = (await (await ask(whole, turns(HI))).json()) as { candidates: [{ finishReason: string }] }
   t.equal(body.candidates[0].finishReason, 'STOP')
@@ -103,7 +103,7 @@ t.test('a refusal has the form of Google', async (t) => {
   })
 })
 
-t.test('a stream fails, breaks off and lies as the script says', async (t) => {
+t.test('a stream fails, is cut off or reports false usage as scripted', async (t) => {
   const { provider, ask } = await open(t, answersGemini())
   const events = geminiEvents({ usage: { promptTokenCount: -1 } })
   provider.script(

@@ -55,7 +55,7 @@ t.test('a link has a text and a target on one line', async (t) => {
   for (const text of NO_LINKS) t.notOk(isMarkdown(text), text)
 })
 
-t.test('signs after the beginning of a text do not count', async (t) => {
+t.test('Markdown after the first MARKDOWN_HEAD_BYTES of a text does not count', async (t) => {
   const kindOf = (text: string): string | null => {
     const scanner = new TextScanner()
     scanner.push(Buffer.from(text))
@@ -72,7 +72,7 @@ const BEGINNINGS =
     .map((beginning) => beginning.replaceAll('~', ' '))
 
 /** A search whose time grows with the square of the length would take hours. */
-t.test('a text of beginnings alone is searched to its end', async (t) => {
+t.test('a text that only repeats the beginning of a construct is still searched to its end', async (t) => {
   for (const beginning of BEGINNINGS) {
     const many = beginning.repeat(500_000 / beginning.length)
     for (const text of [many, `x[a](b${many}`, `- | -\nx${many}x`]) t.notOk(isMarkdown(text), beginning)

@@ -44,7 +44,7 @@ const NEAR_UTF8 = fc
   )
   .map((parts) => Buffer.concat(parts))
 
-t.test('bytes are UTF-8 exactly when Node says so of the whole, however they are cut', async (t) => {
+t.test('bytes are UTF-8 exactly when Node accepts the whole, however they are split', async (t) => {
   fc.assert(
     fc.property(NEAR_UTF8, SIZES, (bytes, sizes) => check(bytes, sizes) === isUtf8(bytes)),
     { numRuns: 20_000 },

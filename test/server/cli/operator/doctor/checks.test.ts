@@ -106,7 +106,7 @@ t.test(
 )
 
 t.test(
-  'a machine without setpriv',
+  'warns about a machine without setpriv',
   { skip: process.platform !== 'linux' && 'only Linux needs it' },
   async (t) => {
     t.match(
@@ -144,7 +144,7 @@ t.test('reports that a proxy holds the certificate when the public origin is htt
   t.match(addresses({ ...open, publicOrigin: 'http://sluice.example' }, [])[0], { level: 'warning' })
 })
 
-t.test('clocks are apart when they are by more than the way to each other can explain', async (t) => {
+t.test('reports a clock difference only when it exceeds the uncertainty of the measurement', async (t) => {
   const asked = { beganMs: 1_000_000, endedMs: 1_000_100 }
   t.same(readingOf(1_000_050, asked), { offsetMs: 0, uncertaintyMs: 50 })
   t.same(readingOf(1_000_000, asked, 1_000), { offsetMs: 450, uncertaintyMs: 550 })
@@ -155,7 +155,7 @@ t.test('clocks are apart when they are by more than the way to each other can ex
   })
 })
 
-t.test('a clock of Postgres, or of the object store, that is not ours', async (t) => {
+t.test('reports a clock of Postgres or of the object store that differs from that of the node', async (t) => {
   const { url } = await openTestDatabase(t)
   const s3 = await FakeS3.start(t)
   const clocksAt = async (now: () => number) => {
@@ -196,7 +196,7 @@ t.test('an installation without the programs of Postgres, and no other one named
   t.match(embedded(look, none), { check: 'postgres', level: 'problem', detail: /plan9/, fix: /DATABASE_URL/ })
 })
 
-t.test('a Postgres that takes connections and answers nothing is given up', async (t) => {
+t.test('gives up on a Postgres that accepts connections and answers nothing', async (t) => {
   const { url } = await openTestDatabase(t)
   const at = new URL(url)
   const relay = await openRelay(t, { host: at.hostname, port: Number(at.port) })
@@ -234,7 +234,7 @@ t.test('reports a table that is locked, and does not call Postgres unreachable',
 })
 
 for (const kind of REDIS_KINDS) {
-  t.test(`a Redis that is stopped, or stands still (${kind})`, async (t) => {
+  t.test(`reports a Redis that is stopped or hangs (${kind})`, async (t) => {
     const server = await openTestRedis(t, kind)
     const runtime = { databaseUrl: '', redis: { socketPath: server.socketPath }, url: '', adminUrl: '' }
     const look = lookFor({}, { runtime, storeMsMax: SHORT_MS })
@@ -262,7 +262,7 @@ for (const kind of REDIS_KINDS) {
   })
 }
 
-t.test('a Redis that refuses the login is the finding, not a Sentinel that is away', async (t) => {
+t.test('reports the Redis that refuses the login, not the Sentinel that cannot be reached', async (t) => {
   const primary = await openScriptedRedis(t)
   primary.refuseLogins('WRONGPASS invalid username-password pair or user is disabled.')
   const sentinel = await openScriptedRedis(t, { primaryPort: () => Number(new URL(primary.url).port) })
@@ -270,7 +270,7 @@ t.test('a Redis that refuses the login is the finding, not a Sentinel that is aw
   t.match(await redis(lookFor({ REDIS_URL: url })), { level: 'warning', detail: /^WRONGPASS/ })
 })
 
-t.test('a check that does not end, or fails, is a finding and keeps back no other', async (t) => {
+t.test('a check that hangs or fails becomes a finding, and the other checks still run', async (t) => {
   let isReported = false
   const checks: readonly Check<null>[] = [
     {

@@ -16,7 +16,7 @@ t.setTimeout(600_000)
 const base = await installationOf(t)
 const { condition } = base
 
-t.test('an installation that lacks nothing is well', async (t) => {
+t.test('reports no problem for a complete installation', async (t) => {
   const { all, found, isWell, text } = base.reported
   // Features that this machine lacks are no fault of the installation.
   t.same(
@@ -157,7 +157,7 @@ condition({
   make: () => ({ SLUICE_FRONTS: '256' }),
 })
 
-t.test('a node that runs without listening is found for each of its ports', async (t) => {
+t.test('reports each port of a node that runs without listening', async (t) => {
   const dataDir = await madeDirectory(t)
   const own = identityOf(process.pid)
   writeFileSync(join(dataDir, 'supervisor.pid'), `${process.pid}\n${own?.startedAt ?? ''}\n`)
@@ -190,7 +190,7 @@ t.test('a node that runs without listening is found for each of its ports', asyn
 })
 
 t.test(
-  'a look leaves nothing in the data directory, in storage or in a bucket, even without conditional writes',
+  'doctor leaves nothing in the data directory, in storage or in a bucket, even without conditional writes',
   async (t) => {
     const s3 = await FakeS3.start(t)
     s3.knowsIfMatch = false
@@ -210,7 +210,7 @@ t.test(
   },
 )
 
-t.test('the page on operation names every check, and no other', async (t) => {
+t.test('the operations page names every check, and no others', async (t) => {
   const page = readFileSync(join(ROOT, 'docs/operate/operation.md'), 'utf8')
   const table = /\| Check \| Findings \|\n\| --- \| --- \|\n((?:\|.*\n)+)/.exec(page)?.[1] ?? ''
   const firsts = [...table.matchAll(/^\| ((?:`[a-z_]+`(?:, )?)+) \|/gm)].map(([, names = '']) => names)

@@ -96,7 +96,7 @@ t.test(
 )
 
 t.test(
-  'findings for another user, with few descriptors and no right to change the kernel',
+  'reports findings for another user, too few descriptors and no permission to change kernel settings',
   { skip: !mayTry && 'only root can try, with unshare' },
   async (t) => {
     const folder = await openFolder(t)
@@ -155,7 +155,7 @@ t.test(
   },
 )
 
-t.test('without a redis-server on the PATH the embedded one forgets', async (t) => {
+t.test('warns that rate-limit state is lost on restart when no redis-server is on the PATH', async (t) => {
   const settings = { ...(await nodeSettings(t, { isEmbedded: true })), PATH: '/nowhere' }
   t.match(
     (await reported(settings)).all.find(({ check }) => check === 'redis'),

@@ -37,7 +37,7 @@ t.test('journals of live fronts, of other live nodes, and those with a file are 
   t.same([finding?.level, more], ['ok', []])
 })
 
-t.test('a journal of this node without its front and without a file is named, with the remedy', async (t) => {
+t.test('names a journal of this node that has neither a front nor a file, with the remedy', async (t) => {
   const { store, look } = await stand(t)
   await openRow(store, 'this-node')
   const [finding] = await look()
@@ -47,7 +47,7 @@ t.test('a journal of this node without its front and without a file is named, wi
   t.match((await look())[0]?.fix, /^stop the node, then/)
 })
 
-t.test('another node without a live front is named once, with how many journals it left open', async (t) => {
+t.test('names another node without a live front once, with the number of its open journals', async (t) => {
   const { store, look } = await stand(t)
   await openRow(store, 'gone')
   await openRow(store, 'gone')

@@ -49,7 +49,7 @@ async function found(t: Test, ...samples: readonly string[]): Promise<Finding | 
   return findings.find(({ check }) => check === 'tiers')
 }
 
-t.test('doctor names model, provider and tier, and the cure', async (t) => {
+t.test('doctor names the model, the provider and the tier, with the fix', async (t) => {
   t.same(await found(t, sample('service_tier', 'ultrafast', 3)), {
     ...{ check: 'tiers', level: 'warning', fix: FIX },
     detail:
@@ -58,7 +58,7 @@ t.test('doctor names model, provider and tier, and the cure', async (t) => {
   t.match(await found(t, sample('speed', 'fast', 1)), { detail: /^1 answer since .*`speed: fast`/ })
 })
 
-t.test('doctor passes over tiers that the catalogue has a price of by now', async (t) => {
+t.test('doctor ignores tiers that the catalogue now has a price for', async (t) => {
   t.equal(await found(t, sample('service_tier', 'priority', 3)), undefined)
   t.equal(await found(t), undefined)
 })

@@ -29,7 +29,7 @@ const node = (front: Partial<FrontLoad>, fronts = 2) => ({
   each: [QUIET, { ...QUIET, slot: 1, ...front }],
 })
 
-t.test('reports in one line that a node has enough of everything', (t) => {
+t.test('reports in one line that a node has enough of every resource', (t) => {
   t.same(adviceOn(node({}), IDLE), [
     { check: 'workers', level: 'ok', detail: 'fronts: 2, worker threads: 2, runners: 1' },
     {
@@ -94,7 +94,7 @@ for (const { what, front, cores, fronts = 2, detail, fix } of [
   })
 }
 
-t.test('shows the configured numbers next to the actual ones where they differ', (t) => {
+t.test('shows the configured numbers next to the actual ones when they differ', (t) => {
   const load = loadFrom(
     'sluice_fronts_wanted 4\nsluice_workers_wanted 4\nsluice_runners_wanted 1\nsluice_fronts_configured 2\nsluice_workers_configured 4\n',
   )
@@ -107,7 +107,7 @@ t.test('shows the configured numbers next to the actual ones where they differ',
   t.end()
 })
 
-t.test('a figure that a node does not report, or reports as no number, is 0', (t) => {
+t.test('a figure that a node does not report, or that is not a number, counts as 0', (t) => {
   t.same(loadFrom(''), { fronts: 0, workers: 0, runners: 0, each: [] })
   const text =
     'sluice_fronts_wanted 3\nsluice_front_event_loop_utilization{front="2"} 0.5\nsluice_workers_wanted NaN\n# HELP\n'

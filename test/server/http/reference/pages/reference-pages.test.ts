@@ -10,7 +10,7 @@ import { operation } from '../../../../support/front.ts'
 const pages = referencePages(OPERATIONS)
 const all = pages.map(({ html }) => html).join('\n')
 
-t.test('texts of a definition are texts in the page, whatever signs they have', async (t) => {
+t.test('special characters in the texts of a definition are escaped on the page', async (t) => {
   const text = `<img src=x onerror=alert(1)>"'&\``
   const planted = operation({
     tag: 'keys',
@@ -26,7 +26,7 @@ t.test('texts of a definition are texts in the page, whatever signs they have', 
 })
 
 t.test(
-  'every operation has a section with a sample in every language, and a link of the first page',
+  'every operation has a section with a sample in every language, and a link on the first page',
   async (t) => {
     const first = pages[0]?.html ?? ''
     for (const { id, tag } of OPERATIONS) {
@@ -38,7 +38,7 @@ t.test(
   },
 )
 
-t.test('a section says which members a caller has to send, and not which an answer has', async (t) => {
+t.test('a section states the required members of a request, but not of an answer', async (t) => {
   const html = pages.find(({ path }) => path === '/docs/reference/embeddings')?.html ?? ''
   const [inputs = '', answer = ''] = html.split('<h3>Answer')
   t.match(inputs, '<code>input</code> <small>required</small>')
@@ -46,13 +46,13 @@ t.test('a section says which members a caller has to send, and not which an answ
   t.notMatch(answer, '<small>required</small>')
 })
 
-t.test('the webhook of videos stands with the videos', async (t) => {
+t.test('the webhook of videos is on the page of videos', async (t) => {
   const videos = pages.find(({ path }) => path === '/docs/reference/videos')?.html ?? ''
   t.match(videos, '<h2 id="video.generation">')
   t.match(videos, 'x-sluice-signature')
 })
 
-t.test('every page has one title of the first level, and ids that stand once', async (t) => {
+t.test('every page has one first-level title, and unique ids', async (t) => {
   for (const { html, path } of pages) {
     t.equal(html.match(/<h1/g)?.length, 1, path)
     const ids = [...html.matchAll(/ id="([^"]*)"/g)].map(([, id]) => id)
@@ -61,7 +61,7 @@ t.test('every page has one title of the first level, and ids that stand once', a
   }
 })
 
-t.test('every link inside the reference leads to a section', async (t) => {
+t.test('every link inside the reference points to an existing section', async (t) => {
   const paths = new Set(pages.map(({ path }) => path))
   for (const { html, path } of pages)
     for (const [, link = ''] of html.matchAll(/href="(\/docs(?:\/reference\/[^"]*)?|#[^"]*)"/g)) {
@@ -74,7 +74,7 @@ t.test('every link inside the reference leads to a section', async (t) => {
 })
 
 t.test(
-  'rows name members by their paths, once each, required where all alternatives require them',
+  'rows name members by their paths, once each, and as required when all alternatives require them',
   async (t) => {
     const schema = Type.Object({
       list: Type.Array(
@@ -103,7 +103,7 @@ t.test(
 )
 
 t.test(
-  'a block without its colours is its text, in every language, quotes and signs of HTML included',
+  'a highlighted block without its markup is the original text in every language, with quotes and HTML characters',
   async (t) => {
     const text = `it's <b> & "x" # no 'comment\n# 5 > 4 // \${a}\ncurl -d '{"a":1}' "$b"\n\`c\``
     for (const language of ['sh', 'js', 'ts', 'python', 'json', 'text', ''])

@@ -36,7 +36,7 @@ const HOSTILE = {
   nested: [true, false, null, 0.5, -1, { 'a-b': 'ünïcode 🙂', wide: 'w'.repeat(100) }],
 }
 
-t.test('a body with quotes, backslashes and signs of the shell is the same in every language', async (t) => {
+t.test('a body with quotes, backslashes and shell characters is the same in every language', async (t) => {
   const python = spawnSync('python3', ['-c', `import json\nprint(json.dumps(${pythonLiteral(HOSTILE)}))`])
   const script = spawnSync(process.execPath, ['-p', `JSON.stringify(${typescriptLiteral(HOSTILE)})`])
   t.same(JSON.parse(script.stdout.toString()), HOSTILE)
@@ -46,7 +46,7 @@ t.test('a body with quotes, backslashes and signs of the shell is the same in ev
   t.same(JSON.parse(sh.stdout.toString()), HOSTILE)
 })
 
-t.test('a sample has the address of its node, the key as a variable, and no key', async (t) => {
+t.test('a sample contains the address of its node, and a variable instead of the key', async (t) => {
   for (const language of Object.keys(LANGUAGES) as Language[]) {
     const text = sampleOf(language, { ...REQUEST, keyKind: 'management' }, 'https://sluice.example')
     t.match(text, 'https://sluice.example/api/v1/echo')
@@ -55,7 +55,7 @@ t.test('a sample has the address of its node, the key as a variable, and no key'
   }
 })
 
-t.test('where Authorization is for another server, the key has its own header', async (t) => {
+t.test('when Authorization is for another server, the key is sent in its own header', async (t) => {
   for (const language of Object.keys(LANGUAGES) as Language[]) {
     const text = sampleOf(language, { ...REQUEST, keyHeader: 'x-sluice-key' })
     t.match(text, 'x-sluice-key')

@@ -192,7 +192,7 @@ for (const to of TEXT_PROTOCOLS)
 
 for (const row of DIALECT_ROWS)
   t.test(
-    `${row.name} 200: under a workspace's own key the names of its account pass as they came`,
+    `${row.name} 200: under a workspace's own key, names of contents of its account pass unchanged`,
     async (t) => {
       const { post, first } = await openDialect(t, row, OWN)
       const own = NAMED.filter(([from]) => from === row.name)
@@ -205,7 +205,7 @@ for (const row of DIALECT_ROWS)
     },
   )
 
-t.test('the caller’s own contents, and public ones, pass under the operator’s key', async (t) => {
+t.test('the caller’s own contents and public contents pass under the operator’s key', async (t) => {
   const passing: readonly (readonly [Dialect, object])[] = [
     ['chat', chat({ type: 'text', text: 'gs://bucket/x' })],
     ['chat', { messages: [{ role: 'user', content: 'files/abc' }] }],
@@ -263,7 +263,7 @@ t.test('the caller’s own contents, and public ones, pass under the operator’
   }
 })
 
-t.test('responses 400 stateless: a long name that a caller chose is cut in the path', async (t) => {
+t.test('responses 400 stateless: a long member name from the caller is shortened in the path', async (t) => {
   const { send } = await rigged(t, 'responses')
   const refused = await send('responses', item({ type: 'x', ['n'.repeat(10_000)]: { file_id: 'file-abc' } }))
   const path = `/input/0/content/0/${'n'.repeat(64)}…/file_id`
@@ -293,7 +293,7 @@ t.test('responses 200: a picture of the model goes out without its id, which is 
   )
 })
 
-t.test('responses 400: an address of another scheme is refused where Google would get it', async (t) => {
+t.test('responses 400: refuses an address with another scheme if it would be sent to Google', async (t) => {
   const { send, first } = await rigged(t, 'gemini', OWN)
   for (const part of [
     { type: 'input_file', file_url: 'ftp://x/a.pdf' },

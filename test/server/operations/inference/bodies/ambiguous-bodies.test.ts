@@ -39,7 +39,7 @@ for (const [from, to] of PAIRS)
 
 for (const [from, to] of PAIRS)
   t.test(
-    `${from} without a limit: a repeated content reaches ${to} only as Sluice has read it`,
+    `${from} without a limit: a repeated content member is refused natively, and translated for ${to} as Sluice read it`,
     async (t) => {
       const { send, first } = await rigged(t, to)
       const answer = await send(from, TWICE[from])
@@ -92,7 +92,7 @@ const TOOLS: readonly (readonly [Dialect, string, string])[] = [
   ['messages', '{"type":"custom","name":"f","input_schema":{},"TYPE":"web_search_20250305"}', 'TYPE'],
 ]
 for (const [dialect, tool, path] of TOOLS)
-  t.test(`${dialect} 400: a finite limit refuses ${tool}`, async (t) => {
+  t.test(`${dialect} 400: under a finite limit refuses the tool ${tool}`, async (t) => {
     const { send, first } = await rigged(t, dialect, LIMITED)
     const body = TWICE[dialect].replace(/\[\{"role".*\]/, `[{"role":"user","content":"x"}],"tools":[${tool}]`)
     const refused = await send(dialect, body)
@@ -101,12 +101,12 @@ for (const [dialect, tool, path] of TOOLS)
     t.equal(first.calls.length, 0)
   })
 
-t.test('chat 200: a model that costs nothing takes an ambiguous body under a limit', async (t) => {
+t.test('chat 200: a free model accepts an ambiguous body under a limit', async (t) => {
   const { send } = await rigged(t, 'chat', LIMITED)
   t.equal((await send('chat', TWICE.chat.replace('acme/one', 'sluice/echo-1'))).status, 200)
 })
 
-t.test('chat 400: a body above 256 KiB is refused for a part in another case', async (t) => {
+t.test('chat 400: refuses a body above 256 KiB for a member name in another case', async (t) => {
   const { send, first } = await rigged(t, 'chat', LIMITED)
   const part = (text: string): string => `{"type":"text","text":"${text}"}`
   const parts = [part('x'.repeat(400_000)), '{"type":"text","text":"x","ty\\u0050e":"image_url"}']
@@ -117,7 +117,7 @@ t.test('chat 400: a body above 256 KiB is refused for a part in another case', a
   t.equal(first.calls.length, 0)
 })
 
-t.test('chat 400: a misspelled member is named with the name that it needs', async (t) => {
+t.test('chat 400: names the correct spelling of a misspelled member', async (t) => {
   const { send } = await rigged(t, 'chat')
   const refused = await send('chat', { N: 1 })
   t.equal(refused.status, 400)
@@ -134,7 +134,7 @@ t.test('chat 400: a misspelled member is named with the name that it needs', asy
 })
 
 for (const [from, to] of PAIRS)
-  t.test(`${from} 200: a lone surrogate reaches ${to} as U+FFFD`, async (t) => {
+  t.test(`${from} 200: a lone surrogate is sent to ${to} as U+FFFD`, async (t) => {
     const { send, first } = await rigged(t, to)
     const turn = '{"role":"user","content":"half \\ud83d of it"}'
     const body = TWICE[from].replace(/\[\{"role".*\]/, `[${turn}]`)

@@ -4,7 +4,7 @@ import { openChat } from '../../../../support/inference/chat-front.ts'
 
 const hello = { model: 'sluice/echo-1', messages: [{ role: 'user', content: 'Hello there, you' }] }
 
-t.test('a call names few models to fall back to', async (t) => {
+t.test('a call names FALLBACK_MODELS_MAX models at most', async (t) => {
   const { post } = await openChat(t)
   const of = (count: number) =>
     post({ ...hello, models: Array.from({ length: count }, () => 'sluice/echo-1') })
@@ -14,7 +14,7 @@ t.test('a call names few models to fall back to', async (t) => {
   })
 })
 
-t.test('an unsupported feature is refused by its name', async (t) => {
+t.test('the refusal of an unsupported feature names it', async (t) => {
   const { post } = await openChat(t)
   const plugged = await post({ ...hello, plugins: [{ id: 'web' }] })
   t.match(await plugged.json(), {
@@ -23,7 +23,7 @@ t.test('an unsupported feature is refused by its name', async (t) => {
   t.equal(plugged.headers.get('x-should-retry'), 'false')
 })
 
-t.test('the built-in model holds no bytes of the bodies that it answers', async (t) => {
+t.test('the built-in model keeps no bytes of the request bodies in memory', async (t) => {
   const { post, front } = await openChat(t)
   for (const chars of [10, 100_000, 1_000_000]) {
     const messages = [{ role: 'user', content: 'x'.repeat(chars) }, ...hello.messages]

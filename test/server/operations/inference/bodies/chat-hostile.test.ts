@@ -33,7 +33,7 @@ t.test('an event that never ends takes the budget for answers, and another endpo
   t.equal(await rest(), 0)
 })
 
-t.test('comments and empty events without an end are cut, and nothing is paid for them', async (t) => {
+t.test('an endless series of comments or empty events is cut off, and nothing is charged', async (t) => {
   const spend = keptSpend()
   const { post, first, rest } = await openChatProvider(t, { ...SLOW, spend })
   const role = 'data: {"choices":[{"index":0,"delta":{"role":"assistant"}}]}\n\n'
@@ -68,7 +68,7 @@ t.test('cuts an answer of more than STREAM_BYTES_MAX, reports that, and charges 
   t.equal(await rest(), 0)
 })
 
-t.test('JSON or a page in place of a stream is left for another endpoint', async (t) => {
+t.test('when an endpoint sends JSON or HTML instead of a stream, another endpoint answers', async (t) => {
   const { post, first } = await openChatProvider(t)
   for (const type of ['application/json', 'text/html']) {
     first.script(async (_call, reply) => {
@@ -81,40 +81,37 @@ t.test('JSON or a page in place of a stream is left for another endpoint', async
   }
 })
 
-t.test(
-  'a provider that quotes the prompt gets it into no log, and its caller no long quotation',
-  async (t) => {
-    const { post, first, log } = await openChatProvider(t)
-    const prompt = 'CANARY words that stand in the request alone'
-    const code = prompt.slice(0, 6)
-    const error = { message: `Refused: ${prompt}`, code, status: 400 }
-    const event = `data: ${JSON.stringify({ error })}\n\n`
-    const word = 'data: {"choices":[{"index":0,"delta":{"content":"x"}}]}\n\n'
-    const ends = (stream: string): FakeAnswer => {
-      return async (_call, reply) => {
-        await reply.head(200, EVENTS)
-        await reply.write(stream)
-        await reply.end()
-      }
+t.test('a prompt that a provider quotes appears in no log, and only shortened in the reply', async (t) => {
+  const { post, first, log } = await openChatProvider(t)
+  const prompt = 'CANARY words that stand in the request alone'
+  const code = prompt.slice(0, 6)
+  const error = { message: `Refused: ${prompt}`, code, status: 400 }
+  const event = `data: ${JSON.stringify({ error })}\n\n`
+  const word = 'data: {"choices":[{"index":0,"delta":{"content":"x"}}]}\n\n'
+  const ends = (stream: string): FakeAnswer => {
+    return async (_call, reply) => {
+      await reply.head(200, EVENTS)
+      await reply.write(stream)
+      await reply.end()
     }
-    for (const [stream, answer] of [
-      [true, refusesChat(400, error)],
-      [false, refusesChat(400, error)],
-      [true, ends(event)],
-      [true, ends(word + event)],
-    ] as const) {
-      first.script(answer)
-      const response = await post({ ...hello, stream, messages: [{ role: 'user', content: prompt }] })
-      let reported = ''
-      try {
-        for await (const piece of response.body ?? []) reported += Buffer.from(piece).toString()
-      } catch {
-        t.match(reported, /"finish_reason":"error"/)
-      }
-      t.notMatch(reported, prompt.slice(0, 30))
-      t.match(reported, /upstream_refused/)
+  }
+  for (const [stream, answer] of [
+    [true, refusesChat(400, error)],
+    [false, refusesChat(400, error)],
+    [true, ends(event)],
+    [true, ends(word + event)],
+  ] as const) {
+    first.script(answer)
+    const response = await post({ ...hello, stream, messages: [{ role: 'user', content: prompt }] })
+    let reported = ''
+    try {
+      for await (const piece of response.body ?? []) reported += Buffer.from(piece).toString()
+    } catch {
+      t.match(reported, /"finish_reason":"error"/)
     }
-    t.equal(log.events.filter(({ event }) => event === 'upstream.attempt_failed').length, 4)
-    t.notMatch(JSON.stringify(log.events), code)
-  },
-)
+    t.notMatch(reported, prompt.slice(0, 30))
+    t.match(reported, /upstream_refused/)
+  }
+  t.equal(log.events.filter(({ event }) => event === 'upstream.attempt_failed').length, 4)
+  t.notMatch(JSON.stringify(log.events), code)
+})

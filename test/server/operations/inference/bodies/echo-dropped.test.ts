@@ -30,7 +30,7 @@ async function ask(dialect: Dialect, more: object, headers: object = {}): Promis
 }
 
 for (const dialect of ['chat', 'responses', 'messages'] as const) {
-  t.test(`${dialect}: names members that change nothing here`, async (t) => {
+  t.test(`${dialect}: reports members that the built-in model ignores as dropped`, async (t) => {
     const asked = { temperature: 0.5, zebra: 1, 'a,b': [2] }
     t.equal(await ask(dialect, asked), 'temperature,zebra,a_b')
     t.equal(await ask(dialect, { ...asked, stream: true }), 'temperature,zebra,a_b')
@@ -42,7 +42,7 @@ for (const dialect of ['chat', 'responses', 'messages'] as const) {
   })
 }
 
-t.test('names features that a caller of messages asks for by a header', async (t) => {
+t.test('reports the features in the header `anthropic-beta` of a messages call', async (t) => {
   const named = await ask('messages', {}, { 'anthropic-beta': 'context-1m-2025-08-07, oauth:x' })
   t.equal(named, 'anthropic-beta.context-1m-2025-08-07,anthropic-beta.oauth_x')
 })
@@ -58,7 +58,7 @@ t.test('names a bounded number of members, and those of a large body without a s
   t.equal(await ask('chat', { temperature: 0.5, zebra }), 'temperature,*')
 })
 
-t.test('names a bounded number of features', async (t) => {
+t.test('reports a limited number of features', async (t) => {
   const betas = Array.from({ length: 2 * OTHERS_MAX }, (_, n) => `b${n}`).join(',')
   const named = await ask('messages', {}, { 'anthropic-beta': betas })
   t.equal(named?.split(',').length, OTHERS_MAX)

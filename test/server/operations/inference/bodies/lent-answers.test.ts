@@ -40,7 +40,7 @@ function statedIn(json: string): string | undefined {
 }
 
 for (const row of DIALECT_ROWS)
-  t.test(`${row.name}: an answer that leaves in a later turn is the provider's`, async (t) => {
+  t.test(`${row.name}: an answer that is sent in a later turn equals the provider's answer`, async (t) => {
     const { port, first } = await openDialect(t, row)
     if (row.name === 'chat') first.usually(says(textOf(1)))
     // The reply to a body without a length is the last one of its connection, and leaves a turn later.
@@ -53,7 +53,7 @@ for (const row of DIALECT_ROWS)
     t.ok(text.includes(row.name === 'chat' ? textOf(1) : 'Hello there, you'))
   })
 
-t.test('answers to a slow reader are the provider’s', async (t) => {
+t.test('answers to a slow reader equal the provider’s answers', async (t) => {
   const { port, first, egress } = await openChatProvider(t)
   const client = rawClient(port)
   t.teardown(() => client.destroy())
@@ -78,7 +78,7 @@ t.test('answers to a slow reader are the provider’s', async (t) => {
   t.equal(egress.load.heldBytes, 0)
 })
 
-t.test("an answer whose caller has left is charged by the provider's usage", async (t) => {
+t.test("an answer whose caller has disconnected is charged by the provider's usage", async (t) => {
   const spend = keptSpend()
   const { port, first, rest } = await openChatProvider(t, { spend })
   let answer = (): void => undefined
@@ -99,7 +99,7 @@ t.test("an answer whose caller has left is charged by the provider's usage", asy
   t.match(spend.holds[0]?.end, { isEstimated: false, provider: 'first' })
 })
 
-t.test('an answer that a thread translates is the provider’s', async (t) => {
+t.test('an answer that a worker thread translates equals the provider’s answer', async (t) => {
   const { send, first, rest } = await rigged(t, 'chat')
   first.usually(says(BRACES))
   const answer = (await (await send('messages')).json()) as { content: readonly { text: string }[] }

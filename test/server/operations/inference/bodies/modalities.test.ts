@@ -94,7 +94,7 @@ t.test('a medium that the architecture lacks is 400 with its path, native and tr
   }
 })
 
-t.test('a medium in the result of a tool has the path of its part', async (t) => {
+t.test('the error for a medium in the result of a tool has the path of its part', async (t) => {
   const { ask } = await rigged(t, { input_modalities: ['text'] })
   const result = { type: 'tool_result', tool_use_id: 'c', content: [source('image', base64('image/png'))] }
   const [body, path] = WITH.messages(result)
@@ -107,7 +107,7 @@ t.test('a medium in the result of a tool has the path of its part', async (t) =>
   t.match(await responses.json(), { error: { param: 'input[0].output[0]' } })
 })
 
-t.test('a large prompt is judged, too', async (t) => {
+t.test('the media of a large prompt are checked too', async (t) => {
   const { ask } = await rigged(t, { input_modalities: ['text'] })
   const url = `data:image/png;base64,${'A'.repeat(400_000)}`
   const [body, path] = WITH.chat({ type: 'image_url', image_url: { url } })
@@ -134,7 +134,7 @@ t.test('listed modalities, text as a document, and any modality without a list p
   t.equal((await ask('messages', WITH.messages(text)[0])).status, 200)
 })
 
-t.test('an output that the architecture lacks is 400 with its path', async (t) => {
+t.test('an output modality that the model does not support gets 400 with its path', async (t) => {
   const { ask, calls } = await rigged(t, { output_modalities: ['text'] })
   const hello = { messages: [{ role: 'user', content: 'Hi' }] }
   for (const modalities of [
@@ -154,7 +154,7 @@ t.test('an output that the architecture lacks is 400 with its path', async (t) =
   t.equal((await writer.ask('chat', { ...hello, modalities: ['text', 'image'] })).status, 200)
 })
 
-t.test('the built-in model reads and writes texts alone', async (t) => {
+t.test('the built-in model reads and writes only text', async (t) => {
   const { ask } = await rigged(t, null)
   const [picture, param] = WITH.chat({ type: 'image_url', image_url: { url: PICTURE } })
   const echo = { model: 'sluice/echo-1', ...picture }
@@ -167,7 +167,7 @@ t.test('the built-in model reads and writes texts alone', async (t) => {
   t.match(await output.json(), { error: { code: 400, param: 'modalities[0]' } })
 })
 
-t.test('another model of `models` takes the modality that the first one lacks', async (t) => {
+t.test('another model in `models` answers when the first one does not support the modality', async (t) => {
   const { ask } = await rigged(t, { input_modalities: ['text', 'image'] })
   const [picture] = WITH.chat({ type: 'image_url', image_url: { url: PICTURE } })
   const response = await ask('chat', { ...picture, model: 'sluice/echo-1', models: ['acme/chat'] })

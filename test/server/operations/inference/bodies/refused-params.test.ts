@@ -40,7 +40,7 @@ t.test('chat 400 upstream_refused: an error event before the first output names 
   t.match(await refused.json(), { error: { param: PARAM, metadata: { provider_param: PARAM } } })
 })
 
-t.test("502 upstream_credential: a refusal of the operator's key names no member", async (t) => {
+t.test("502 upstream_credential: names no member when the provider refuses the operator's key", async (t) => {
   const { send, first } = await rigged(t, 'chat')
   first.script(refusesChat(401, { ...REFUSAL, param: 'api_key' }))
   const { error } = (await (await send('chat')).json()) as Answer

@@ -79,7 +79,7 @@ const asked = (...content: readonly object[]): object => ({
   messages: [{ role: 'user', content }],
 })
 
-t.test('a medium is fetched and goes out with the type that its bytes have', async (t) => {
+t.test('a medium is fetched and sent with the type detected from its bytes', async (t) => {
   const { post, first, serve, at, asked: got, rest } = await rigged(t)
   const contents: Readonly<Record<string, Buffer>> = { '/p?a=b': png(), '/d': PDF, '/w': WAV, '/m': MP3 }
   serve((req, res) => bytes(contents[req.url ?? ''] ?? Buffer.alloc(0))(req, res))
@@ -107,7 +107,7 @@ t.test('a medium is fetched and goes out with the type that its bytes have', asy
   t.equal(await rest(), 0)
 })
 
-t.test('another endpoint gets the same bytes, and nothing is fetched again', async (t) => {
+t.test('the next endpoint gets the same bytes without a second fetch', async (t) => {
   const { post, first, second, serve, at, asked: got, rest } = await rigged(t)
   const large = Buffer.concat([png(), Buffer.alloc(FETCHED_MEDIUM_BYTES_MAX - png().length, 7)])
   serve(bytes(large))
@@ -121,7 +121,7 @@ t.test('another endpoint gets the same bytes, and nothing is fetched again', asy
   t.equal(await rest(), 0)
 })
 
-t.test('a count of tokens has the medium', async (t) => {
+t.test('a token count includes the fetched medium', async (t) => {
   const { url, first, serve, at, rest } = await rigged(t)
   serve(bytes(png()))
   const source = { type: 'url', url: at('p') }
@@ -193,7 +193,7 @@ t.test('a picture address that Google may read as a video is bounded as one', as
   for (const one of others) t.ok(one > picture, `${one} is more than ${picture}`)
 })
 
-t.test('the time to fetch media does not count against their endpoint', async (t) => {
+t.test('the time to fetch media does not count as latency of the endpoint', async (t) => {
   let behindMs = FIRST_OUTPUT_MS_DEFAULT + 1
   const clock = { ...GEMINI, now: () => performance.now() - behindMs }
   const { post, first, serve, at, breakers, spend } = await rigged(t, clock)
@@ -211,7 +211,7 @@ t.test('the time to fetch media does not count against their endpoint', async (t
   t.ok(milliseconds < FIRST_OUTPUT_MS_DEFAULT, `${milliseconds} ms are its own`)
 })
 
-t.test('the words of a provider that quotes a medium are not passed on', async (t) => {
+t.test('an error message in which a provider quotes a medium is not returned', async (t) => {
   const { post, first, second, serve, at, rest } = await rigged(t)
   const words = 'The harvest of the northern field was poor.'
   serve(bytes(Buffer.concat([PDF, Buffer.from(words)])))
@@ -224,7 +224,7 @@ t.test('the words of a provider that quotes a medium are not passed on', async (
   t.equal(await rest(), 0)
 })
 
-t.test('media that are too many, or too large together, are refused', async (t) => {
+t.test('too many media, or media that are too large together, are refused', async (t) => {
   const { post, serve, at, first, asked: got, rest } = await rigged(t)
   serve(bytes(Buffer.concat([png(), Buffer.alloc(13 * MIB, 7)])))
   const many = Array.from({ length: FETCHED_MEDIA_MAX + 1 }, (_, nth) => image(at(String(nth))))
@@ -237,7 +237,7 @@ t.test('media that are too many, or too large together, are refused', async (t) 
   t.equal(await rest(), 0)
 })
 
-t.test('an endpoint that takes addresses answers where the media cannot be sent', async (t) => {
+t.test('an endpoint that accepts addresses answers when the media cannot be sent inline', async (t) => {
   const chat = { ...GEMINI, secondFacts: { speaks: ['chat'] } }
   const { post, first, second, serve, at, rest } = await rigged(t, chat)
   serve(bytes(Buffer.concat([png(), Buffer.alloc(13 * MIB, 7)])))
@@ -254,24 +254,21 @@ t.test('an endpoint that takes addresses answers where the media cannot be sent'
   t.equal(await rest(), 0)
 })
 
-t.test(
-  'addresses pass where the form of the provider takes them, and videos that Google reads',
-  async (t) => {
-    const { post, first, asked: got } = await rigged(t)
-    const film = 'https://www.youtube.com/watch?v=x'
-    await post(asked(file(film)))
-    t.match(present(first.calls[0]).body.toString(), '"fileUri":"https://www.youtube.com/watch?v=x"')
-    for (const speaks of ['responses', 'messages', 'chat']) {
-      const other = await rigged(t, { firstFacts: { speaks: [speaks] }, secondFacts: { speaks: [speaks] } })
-      await other.post(asked(image(other.at('p'))))
-      t.ok(present(other.first.calls[0]).body.includes(other.at('p')), speaks)
-      t.same(other.asked, [])
-    }
-    t.same(got, [])
-  },
-)
+t.test('passes addresses to providers that accept them, and addresses of videos to Google', async (t) => {
+  const { post, first, asked: got } = await rigged(t)
+  const film = 'https://www.youtube.com/watch?v=x'
+  await post(asked(file(film)))
+  t.match(present(first.calls[0]).body.toString(), '"fileUri":"https://www.youtube.com/watch?v=x"')
+  for (const speaks of ['responses', 'messages', 'chat']) {
+    const other = await rigged(t, { firstFacts: { speaks: [speaks] }, secondFacts: { speaks: [speaks] } })
+    await other.post(asked(image(other.at('p'))))
+    t.ok(present(other.first.calls[0]).body.includes(other.at('p')), speaks)
+    t.same(other.asked, [])
+  }
+  t.same(got, [])
+})
 
-t.test('a strict provider of chat gets a document in place of its address', async (t) => {
+t.test('a strict chat provider gets the content of a document instead of its address', async (t) => {
   const facts = { speaks: ['chat'] }
   const strict = { providers: { strict: true }, firstFacts: facts, secondFacts: facts }
   const { url, first, serve, at } = await rigged(t, strict)
@@ -293,7 +290,7 @@ t.test('a strict provider of chat gets a document in place of its address', asyn
   })
 })
 
-t.test('a caller who leaves ends the fetch', async (t) => {
+t.test('a disconnect of the caller ends the fetch', async (t) => {
   const { post, serve, at, rest } = await rigged(t)
   const leaving = new AbortController()
   const begun = new Promise<{ readonly closed: Promise<unknown> }>((resolve) =>

@@ -61,7 +61,7 @@ function asked(dialect: Dialect, parts: readonly object[], more: object = {}): o
 
 const went = (body: object, model = 'first-model'): string => JSON.stringify({ ...body, model })
 
-t.test('the provider gets the content in place of the id, byte for byte, with its length', async (t) => {
+t.test('the provider gets the content instead of the id, byte for byte, with its length', async (t) => {
   for (const dialect of DIALECTS) {
     const { post, first, store, rest } = await openInlineFiles(t, dialect)
     const { named, inline } = PARTS[dialect]
@@ -83,7 +83,7 @@ t.test('the provider gets the content in place of the id, byte for byte, with it
   }
 })
 
-t.test('streams, large bodies and several files go out alike', async (t) => {
+t.test('files are inlined in streams and large bodies, and several in one request', async (t) => {
   const { post, first, store } = await openInlineFiles(t, 'chat')
   const { named, inline } = PARTS.chat
   const picture = await store(png(), 'p.png')
@@ -99,7 +99,7 @@ t.test('streams, large bodies and several files go out alike', async (t) => {
   t.equal(present(first.calls[0]).body.toString(), wanted)
 })
 
-t.test('files go out after the members of a preset', async (t) => {
+t.test('files are inlined in a request that a preset was merged into', async (t) => {
   const presets = { one: [new MemoryVersion({ model: 'acme/chat' }, { systemPrompt: 'Be "brief".' })] }
   const presetConfigs: ReturnType<typeof memoryConfigs> = {
     find: (workspaceId, named) => memoryConfigs(presets, workspaceId).find(workspaceId, named),
@@ -116,7 +116,7 @@ t.test('files go out after the members of a preset', async (t) => {
   }
 })
 
-t.test('another endpoint, and a count of tokens, get the content too', async (t) => {
+t.test('the next endpoint and a token count get the content too', async (t) => {
   const { post, first, second, store } = await openInlineFiles(t, 'chat')
   const { id } = await store('content', 'a.txt')
   first.script(refusesChat(529))
@@ -274,7 +274,7 @@ async function openWatched(
   return { ...front, spend }
 }
 
-t.test('an endpoint that breaks off while it gets the file is followed by another', async (t) => {
+t.test('when an endpoint breaks off while it receives the file, the next one answers', async (t) => {
   const watched = new Watched()
   const front = await openWatched(t, watched)
   const { id } = await front.store('x'.repeat(KIB * KIB), 'a.txt')
@@ -311,7 +311,7 @@ t.test('a file that cannot be read is no fault of a provider, and costs nothing'
   t.equal((await front.post(asked('chat', [{ type: 'text', text: 'x' }]))).status, 200)
 })
 
-t.test('a file that is removed before it is read is 404, with its path', async (t) => {
+t.test('a file that is deleted before it is read gets 404 with its path', async (t) => {
   const front = await openInlineFiles(t, 'chat', {
     watch: (transfers) => ({
       ...transfers,

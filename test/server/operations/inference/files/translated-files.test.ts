@@ -68,7 +68,7 @@ const base64s = (json: string): readonly string[] =>
 
 for (const [from, to] of TRANSLATED_PAIRS)
   t.test(
-    `${from} at a provider that speaks ${to}: the content in place of the id, with its length`,
+    `${from} at a provider that speaks ${to}: sends the content instead of the id, with its length`,
     async (t) => {
       const { post, first, store, rest } = await rigged(t, [from, to])
       const [image, text] = [await store(png(), 'p.png'), await store(TEXT, 'a.csv')]
@@ -91,7 +91,7 @@ for (const [from, to] of TRANSLATED_PAIRS)
     },
   )
 
-t.test('a file of the largest size, in a large request, and again at the next endpoint', async (t) => {
+t.test('sends a file of the maximum size in a large request, and again to the next endpoint', async (t) => {
   const { post, first, second, store, rest } = await rigged(t, ['messages', 'chat'])
   const { id } = await store('z'.repeat(INLINE_FILE_BYTES_MAX), 'a.txt')
   first.script(refusesChat(529))
@@ -105,7 +105,7 @@ t.test('a file of the largest size, in a large request, and again at the next en
   t.equal(await rest(), 0)
 })
 
-t.test('the tokens of a prompt with a file are counted by Google', async (t) => {
+t.test('Google counts the tokens of a prompt with a file', async (t) => {
   const { url, first, store } = await rigged(t, ['messages', 'gemini'])
   const { id } = await store(png(), 'p.png')
   const { max_tokens: _, ...prompt } = asked('messages', [picture('messages', id)]) as { max_tokens: number }

@@ -60,7 +60,7 @@ t.test('a compressed refusal keeps its words, and a compressed answer to a strea
   t.match(await (await post({ ...HELLO, stream: true })).text(), /"content":"Hi"[^]*\[DONE\]/)
 })
 
-t.test('the bounds of a body count its decoded bytes', async (t) => {
+t.test('the size limits of a body apply to its decoded bytes', async (t) => {
   const { post, first, rest } = await openChatProvider(t)
   const failed = async (answer: FakeAnswer): Promise<unknown> => {
     first.script(answer)

@@ -57,7 +57,7 @@ const TYPES = ['application/json', 'text/html', 'text/event-stream', 'text/plain
 
 for (const protocol of TEXT_PROTOCOLS)
   t.test(
-    `a provider that speaks ${protocol}: either form is read where the other was asked for`,
+    `a provider that speaks ${protocol}: reads a whole answer where a stream was requested, and the reverse`,
     async (t) => {
       const { send, first, spend, rest } = await rigged(t, protocol)
       first.usually(inOtherForm(protocol))
@@ -82,7 +82,7 @@ for (const protocol of TEXT_PROTOCOLS)
   )
 
 for (const protocol of TEXT_PROTOCOLS)
-  t.test(`a provider that speaks ${protocol}: the type of a stream does not count`, async (t) => {
+  t.test(`a provider that speaks ${protocol}: ignores the content type of a stream`, async (t) => {
     const { send, first } = await rigged(t, protocol)
     for (const type of TYPES) {
       const headers = { 'content-type': type }
@@ -93,7 +93,7 @@ for (const protocol of TEXT_PROTOCOLS)
     }
   })
 
-t.test('a body that is cut anywhere within its first bytes', async (t) => {
+t.test('reads a stream whose first bytes are split at any position', async (t) => {
   const { send, first } = await rigged(t, 'chat')
   for (const splitAt of [[1], [2], [3], [1, 2, 3, 4, 5]]) {
     first.script(answersChat({}, { headers: { 'content-type': 'application/json' }, hasMark: true, splitAt }))
@@ -101,7 +101,7 @@ t.test('a body that is cut anywhere within its first bytes', async (t) => {
   }
 })
 
-t.test('a call to several models, n answers and a call of a tool keep their form natively', async (t) => {
+t.test('fallback models, `n` answers and a tool call are reframed natively', async (t) => {
   const { send, first } = await rigged(t, 'chat')
   const message = {
     role: 'assistant',
@@ -127,7 +127,7 @@ t.test('a call to several models, n answers and a call of a tool keep their form
 
 const HELLO = { model: 'acme/chat', messages: [{ role: 'user', content: 'Hello there' }] }
 
-t.test('an invalid body leads to the next endpoint, and is reported by its failure', async (t) => {
+t.test('when a body is invalid the next endpoint answers, and the failure is reported', async (t) => {
   const { post, first, rest } = await openChatProvider(t)
   const error = JSON.stringify({ error: { message: 'Slow down.', code: 429 } })
   const [invalid, broken] = ['upstream_invalid', 'upstream_failed']
@@ -166,7 +166,7 @@ const largeJson: FakeAnswer = async (_, reply) => {
   for (let bytes = 0; bytes <= UPSTREAM_WRITTEN_BYTES_MAX; bytes += piece.length) await reply.write(piece)
 }
 
-t.test('a large body is reframed in a thread', async (t) => {
+t.test('a large body is reframed in a worker thread', async (t) => {
   const { send, first, rest } = await rigged(t, 'messages')
   const text = 'é"\n'.repeat(200_000)
   const message = {

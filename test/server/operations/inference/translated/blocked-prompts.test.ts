@@ -92,7 +92,7 @@ each(
   },
 )
 
-t.test('a block after an output ends the answer', async (t) => {
+t.test('a content block by the provider after an output ends the answer with `content_filter`', async (t) => {
   const rig = await rigged(t, 'gemini')
   const events = [...geminiEvents().slice(0, 1), { data: JSON.stringify(BLOCK) }]
   t.match(bodyOf(events).toString(), /Hello/)

@@ -43,7 +43,7 @@ const WORDS = [
   ...['MISSING_THOUGHT_SIGNATURE', 'OTHER', 'NO_IMAGE', 'IMAGE_OTHER'],
 ]
 
-t.test('the error of a failed Gemini answer names its finish reason, whole as streamed', async (t) => {
+t.test('the error of a failed Gemini answer names its finish reason, whole and streamed', async (t) => {
   const rig = await rigged(t, 'gemini')
   for (const dialect of DIALECTS)
     for (const word of WORDS) {
@@ -68,7 +68,7 @@ const failed = (error: object, more: object = {}): Pair => {
   return [saysResponse(response), tellsResponse(named([{ type: 'response.failed', response }]))]
 }
 
-t.test('a response that failed reports its code and message, whole as streamed', async (t) => {
+t.test('a failed response reports its code and message, whole and streamed', async (t) => {
   const rig = await rigged(t, 'responses')
   for (const dialect of DIALECTS)
     for (const [more, size] of [
@@ -105,7 +105,7 @@ t.test("a failed response's message repeats neither the request nor facts about 
   }
 })
 
-t.test('a chat that ended with an error reports it, whole as streamed', async (t) => {
+t.test('a chat that ends with an error reports it, whole and streamed', async (t) => {
   const rig = await rigged(t, 'chat')
   const more = { error: { code: 502, message: 'The model broke.' } }
   const choices = [{ index: 0, delta: { content: '' }, finish_reason: 'error' }]
@@ -119,7 +119,7 @@ t.test('a chat that ended with an error reports it, whole as streamed', async (t
     )
 })
 
-t.test('an error in place of a whole answer stays an invalid answer. D14', async (t) => {
+t.test('an error instead of a whole answer remains an invalid answer. D14', async (t) => {
   const body = saysResponse({ error: { code: 'server_error', message: 'boom' } })
   for (const [protocol, dialect] of [
     ['gemini', 'chat'],

@@ -31,7 +31,7 @@ const LAST: Readonly<Record<Dialect, RegExp>> = {
 }
 
 for (const dialect of ['chat', 'responses', 'messages'] as const)
-  t.test(`${dialect}: the arguments are those of the whole answer`, async (t) => {
+  t.test(`${dialect}: the arguments in the stream equal those of the whole answer`, async (t) => {
     const { first, send, rest, breakers } = await rigged(t, 'gemini')
     const answer = answersGemini({ calls: [{ name: 'f', args: ARGS }] })
     first.script(answer, answer)

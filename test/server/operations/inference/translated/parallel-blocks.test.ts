@@ -22,7 +22,7 @@ const EVENTS = [
   ...[blockEnd(), blockEnd(1), stopped({ output_tokens: 4 }, 'tool_use'), STOP],
 ]
 
-t.test('two blocks that are open at once are two calls', async (t) => {
+t.test('two blocks that are open at the same time become two tool calls', async (t) => {
   const { send, first, spend, rest } = await rigged(t, 'messages')
   const tools = [{ type: 'function', name: 'look', parameters: { type: 'object' } }]
   first.usually(streams(named(EVENTS as never)))

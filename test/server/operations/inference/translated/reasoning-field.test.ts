@@ -48,7 +48,7 @@ t.test('chat.create, messages.create 200: a provider that wants reasoning_conten
 })
 
 t.test(
-  'chat.create, messages.create 200: a refused reasoning_content is left out, then and later',
+  'chat.create, messages.create 200: a refused reasoning_content is left out of the repeated and of later calls',
   async (t) => {
     const rig = await rigged(t, 'chat')
     rig.first.usually(withoutReasoning(answersChat()))
@@ -65,7 +65,7 @@ t.test(
 )
 
 for (const what of ['fails', 'is left'] as const)
-  t.test(`chat.create 200: a refusal teaches nothing where its repetition ${what}`, async (t) => {
+  t.test(`chat.create 200: a refusal is not remembered when its repetition ${what}`, async (t) => {
     const rig = await rigged(t, 'chat')
     const quoting = refusesChat(400, { message: "Bad request: 'reasoning_content' is unsupported" })
     const gone = new AbortController()
@@ -85,7 +85,7 @@ for (const what of ['fails', 'is left'] as const)
     })
   })
 
-t.test('chat.create 400: a wrong value of one caller teaches nothing', async (t) => {
+t.test('chat.create 400: a refusal of a wrong value from one caller is not remembered', async (t) => {
   const rig = await rigged(t, 'chat')
   const message = "[{'loc': ('body', 'messages', 1, 'reasoning'), 'msg': 'Input should be a valid string'}]"
   rig.first.script(refusesChat(400, { message }))
@@ -128,7 +128,7 @@ for (const name of ['reasoning', 'reasoning_content'] as const)
   for (const from of ['messages', 'chat'] as const)
     for (const stream of [false, true])
       t.test(
-        `${from}.create 200: reasoning goes back as ${name}, in which a ${stream ? 'stream' : 'whole answer'} had it`,
+        `${from}.create 200: reasoning is sent back as ${name}, the field of the provider's ${stream ? 'stream' : 'whole answer'}`,
         async (t) => {
           const rig = await rigged(t, 'chat')
           const other = name === 'reasoning' ? 'reasoning_content' : 'reasoning'

@@ -50,7 +50,7 @@ for (const [size, messages] of [
   ['long', LONG],
 ] as const)
   t.test(
-    `a ${size} call goes at once to the endpoint that takes all of it, and its bound counts that alone`,
+    `a ${size} call is sent directly to the endpoint that supports all its fields, and only that one counts for its maximum cost`,
     async (t) => {
       const { post, first, second, spend, rest } = await rigged(t)
       const plain = await post({ model: MODEL, messages, max_tokens: 10 })
@@ -68,7 +68,7 @@ for (const [size, messages] of [
   )
 
 t.test(
-  'where none takes it, it is 400 with the paths and the forms that would, and nothing is reserved',
+  'a call that no endpoint supports gets 400 with the paths and the supporting protocols, and nothing is reserved',
   async (t) => {
     const { post, first, second, spend } = await rigged(t, { speaks: ['responses'] })
     for (const messages of [TURN, LONG]) {
@@ -96,14 +96,14 @@ t.test(
   },
 )
 
-t.test('a preference for endpoints that refuse gets that refusal', async (t) => {
+t.test('a call that prefers only refusing endpoints gets their refusal', async (t) => {
   const { post } = await rigged(t)
   const response = await post({ ...ASKED, ...JSON_OBJECT, provider: { only: ['first'] } })
   t.equal(response.status, 400)
   t.match(await response.json(), { error: { metadata: { error_type: 'field_unsupported' } } })
 })
 
-t.test('where required, an endpoint that would leave a field out is left out itself', async (t) => {
+t.test('with `require_parameters`, an endpoint that would drop a field is skipped', async (t) => {
   const { post, first, second } = await rigged(t)
   const provider = { require_parameters: true }
   for (const messages of [TURN, LONG]) {
@@ -146,7 +146,7 @@ t.test('so is a provider of the same form that refuses a member which it does no
   t.equal(second.calls.length, 1)
 })
 
-t.test('another model takes a field that the first one refuses', async (t) => {
+t.test('another model answers when the first one does not support a field', async (t) => {
   const { post, second } = await rigged(t)
   const response = await post({ ...ASKED, model: 'acme/one', models: ['acme/other'], ...JSON_OBJECT })
   t.match(await response.json(), { model: 'acme/other' })

@@ -36,7 +36,7 @@ const ASKED: readonly (readonly [Dialect, TextProtocol, string, unknown, string 
   ['responses', 'chat', 'priority', 'priority', null],
 ]
 
-t.test('a tier is asked for by the name that the provider has for it', async (t) => {
+t.test('a tier is requested by the name that the provider uses for it', async (t) => {
   for (const protocol of ['gemini', 'messages', 'chat', 'responses'] as const) {
     const { send, first } = await rigged(t, protocol)
     for (const [dialect, , asked, sent, dropped] of ASKED.filter(([, to]) => to === protocol)) {
@@ -96,7 +96,7 @@ const USUAL: Readonly<Record<Dialect, string>> = {
   messages: 'standard',
 }
 
-t.test('a reported tier is shown by the name that the caller has for it', async (t) => {
+t.test('a reported tier is shown by the name that the dialect of the caller uses for it', async (t) => {
   for (const [dialect, protocol] of TRANSLATED_PAIRS) {
     const { send, first } = await rigged(t, protocol)
     for (const [reported, shown] of [
@@ -118,7 +118,7 @@ t.test('a reported tier is shown by the name that the caller has for it', async 
   }
 })
 
-t.test('a large answer, which a thread writes, shows it, too', async (t) => {
+t.test('a large answer that a worker thread writes shows the tier too', async (t) => {
   const { send, first } = await rigged(t, 'gemini')
   const body = geminiBody({ words: ['x'.repeat(INLINE_JSON_BYTES_MAX)] })
   first.usually(wholeJson(200, JSON.stringify(body), { 'x-gemini-service-tier': 'flex' }))
@@ -126,7 +126,7 @@ t.test('a large answer, which a thread writes, shows it, too', async (t) => {
     t.equal(SHOWN[dialect]((await (await send(dialect)).json()) as Members), 'flex', dialect)
 })
 
-t.test('an answer without a tier shows none, and natively nothing is added', async (t) => {
+t.test('an answer without a tier shows none, and a native answer gets no tier added', async (t) => {
   const { send, first } = await rigged(t, 'gemini')
   first.usually(answersGemini())
   t.notOk('service_tier' in ((await (await send('chat')).json()) as Members))
@@ -160,7 +160,7 @@ t.test("Gemini's header decides the price, and is in the record", async (t) => {
   }
 })
 
-t.test("Google's cloud is known by its address", (t) => {
+t.test('Google Cloud is recognized by its address', (t) => {
   const at = (baseUrl: string): boolean => isVertex({ provider: { baseUrl } as Endpoint['provider'] })
   for (const host of ['aiplatform.googleapis.com', 'us-east5-aiplatform.googleapis.com'])
     t.ok(at(`https://${host}/v1/projects/p/locations/global/publishers/google`))

@@ -56,7 +56,7 @@ t.test('admin.preview_mapping 400: a missing group, and an unknown role', async 
 })
 
 t.test(
-  'admin.preview_mapping 200: counts the users that a mapping would add, promote and leave, without doing it',
+  'admin.preview_mapping 200: counts the users that a mapping would add, promote and leave unchanged, and changes none',
   async (t) => {
     const [stranger = '', member = '', admin = '', gone = ''] = await plantUsers(store, organizationId, [
       'preview stranger',
@@ -96,14 +96,14 @@ t.test(
   },
 )
 
-t.test('an empty group changes nothing', async (t) => {
+t.test('the preview for an empty group counts no users', async (t) => {
   const group = await plantGroup(store, organizationId, 'empty')
   t.same((await preview({ scim_group_id: group })).body, {
     data: { joining: 0, promoted: 0, unchanged: 0, inactive: 0, is_cut: false },
   })
 })
 
-t.test('a group is counted up to a number of its members, and the answer says that it was cut', async (t) => {
+t.test('counts members of a group up to a maximum, and reports that the count is cut off', async (t) => {
   const group = await plantGroup(store, organizationId, 'everybody')
   await plantMany(
     store,

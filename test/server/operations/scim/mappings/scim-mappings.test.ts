@@ -32,7 +32,7 @@ const eventsOf = async (id: unknown) =>
   (await auditOf(store)).filter((event) => (event as { object_id: string }).object_id === id)
 
 t.test(
-  'scim.create_mapping 201: a mapping with all of its keys, and the same again for a repeated request',
+  'scim.create_mapping 201: returns a mapping with all its keys, and the same mapping for a repeated request',
   async (t) => {
     const input = { ...(await pair()), role: 'member' }
     const first = await map({ ...input, unknown: 1 })
@@ -85,7 +85,7 @@ t.test('scim.create_mapping 400: names the path of a missing member or an invali
 })
 
 t.test(
-  'scim.create_mapping 404: a group or a workspace that is not the organization’s, or was deleted',
+  'scim.create_mapping 404: a group or a workspace that is deleted or not in the organization',
   async (t) => {
     const whole = { ...(await pair()), role: 'member' }
     const [foreign = { id: '' }] = await store.sql<
@@ -140,7 +140,7 @@ t.test('scim.list_mappings 200: oldest first, by pages, those of the organizatio
   }
 })
 
-t.test('scim.list_groups 200: by name, those that are there', async (t) => {
+t.test('scim.list_groups 200: sorted by name, without deleted groups', async (t) => {
   const plant = (name: string) => plantGroup(store, organizationId, name)
   const [b, a, gone] = [await plant('B-list'), await plant('a-list'), await plant('aa')]
   await store.sql`UPDATE scim_groups SET deleted_at = now() WHERE id = ${gone}`
@@ -234,7 +234,7 @@ t.test('scim.delete_mapping 200: with or without its members, and the log has th
 })
 
 t.test(
-  'scim.delete_mapping 400, 404: keep_members is missing, repeated or neither true nor false; no UUID; not of the organization',
+  'scim.delete_mapping 400, 404: a missing, repeated or invalid keep_members, an invalid UUID, and a foreign mapping',
   async (t) => {
     const id = await idOf({ ...(await pair()), role: 'member' })
     for (const query of [
@@ -274,7 +274,7 @@ t.test(
   },
 )
 
-t.test('scim.start_sync 202: a queued sync, which later callers get too', async (t) => {
+t.test('scim.start_sync 202: queues a sync, and later callers get the same one', async (t) => {
   const syncs = async () =>
     (await auditOf(store)).filter((event) => (event as { operation: string }).operation === 'scim.start_sync')
       .length
@@ -320,7 +320,7 @@ t.test('scim.get_sync 200, 404: the organization’s own; an invalid UUID is unk
   })
 })
 
-t.test('members are listed with the mapping that made them so', async (t) => {
+t.test('members are listed with the mapping that granted the membership', async (t) => {
   const users = await plantUsers(store, organizationId, ['seen'])
   const group = await plantGroup(store, organizationId, 'seers', users)
   const id = await idOf({ scim_group_id: group, workspace_id: workspace.id, role: 'admin' })
@@ -329,7 +329,7 @@ t.test('members are listed with the mapping that made them so', async (t) => {
   t.match(seen, { role: 'admin', grants: [{ source: 'mapping', mapping_id: id }] })
 })
 
-t.test('a workspace that is deleted takes its mappings along, and the log names them', async (t) => {
+t.test('deleting a workspace deletes its mappings, and the audit log names them', async (t) => {
   const [input, other] = [{ ...(await pair()), role: 'member' }, await pair()]
   const id = await idOf(input)
   const kept = await plantMapping(store, {

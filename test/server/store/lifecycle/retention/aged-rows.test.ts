@@ -32,7 +32,7 @@ async function ids(store: Store, table: string): Promise<readonly string[]> {
   return (await store.sql.unsafe<{ id: string }[]>(`SELECT id FROM ${table} ORDER BY id`)).map(({ id }) => id)
 }
 
-t.test('answers go after a day and not before, and running calls stay', async (t) => {
+t.test('answers are deleted after a day and not before, and running calls stay', async (t) => {
   const { store } = await stand(t)
   await plantAnswers(store.sql, { name: 'old', count: 3, fromDays: 3, toDays: 1.01 })
   await plantAnswers(store.sql, { name: 'young', count: 2, fromDays: 0.99, toDays: 0 })
@@ -45,7 +45,7 @@ t.test('answers go after a day and not before, and running calls stay', async (t
   t.match(await runStep(store, step), NONE)
 })
 
-t.test('the answer that an open job was accepted with stays until the job has ended', async (t) => {
+t.test('the stored answer to the request for a job stays until the job has ended', async (t) => {
   const { store, owned } = await stand(t)
   await plantAnswers(store.sql, { name: 'turn', count: 1, fromDays: 3, toDays: 3 })
   await plantJobs(store.sql, { ...owned, name: 'job', count: 1, fromDays: 3, toDays: 3 })
@@ -101,31 +101,28 @@ t.test('made deliveries and dead letters go after times of their own, and waitin
   ])
 })
 
-t.test(
-  'a job goes after its time, and stays while it has clips or a delivery that waits or is dead',
-  async (t) => {
-    const { store, owned } = await stand(t)
-    await plantJobs(store.sql, { ...owned, name: 'old', count: 5, fromDays: 9, toDays: 7.01 })
-    await plantJobs(store.sql, { ...owned, name: 'young', count: 1, fromDays: 6.99, toDays: 6.99 })
-    await store.sql`UPDATE video_jobs SET clips_expire_at = now() WHERE id = 'old1'`
-    await plantDeliveries(store.sql, {
-      ...owned,
-      state: 'dead',
-      name: 'old',
-      count: 4,
-      fromDays: 7,
-      toDays: 7,
-    })
-    await store.sql`UPDATE webhook_deliveries SET state = 'delivered' WHERE job_id = 'old2'`
-    await store.sql`UPDATE webhook_deliveries SET state = 'waiting', ended_at = NULL WHERE job_id = 'old3'`
-    const step = agedRows(store, JOBS, WEEK)
-    t.equal(await step.due(), 2)
-    t.match(await runStep(store, step), { rows: 2 })
-    t.same(await ids(store, 'video_jobs'), ['old1', 'old3', 'old4', 'young1'])
-  },
-)
+t.test('a job is deleted after its time, unless it has clips or a waiting or dead delivery', async (t) => {
+  const { store, owned } = await stand(t)
+  await plantJobs(store.sql, { ...owned, name: 'old', count: 5, fromDays: 9, toDays: 7.01 })
+  await plantJobs(store.sql, { ...owned, name: 'young', count: 1, fromDays: 6.99, toDays: 6.99 })
+  await store.sql`UPDATE video_jobs SET clips_expire_at = now() WHERE id = 'old1'`
+  await plantDeliveries(store.sql, {
+    ...owned,
+    state: 'dead',
+    name: 'old',
+    count: 4,
+    fromDays: 7,
+    toDays: 7,
+  })
+  await store.sql`UPDATE webhook_deliveries SET state = 'delivered' WHERE job_id = 'old2'`
+  await store.sql`UPDATE webhook_deliveries SET state = 'waiting', ended_at = NULL WHERE job_id = 'old3'`
+  const step = agedRows(store, JOBS, WEEK)
+  t.equal(await step.due(), 2)
+  t.match(await runStep(store, step), { rows: 2 })
+  t.same(await ids(store, 'video_jobs'), ['old1', 'old3', 'old4', 'young1'])
+})
 
-t.test('a run goes batch after batch, and one that is broken off goes on in the next turn', async (t) => {
+t.test('a run deletes batch by batch, and the next turn continues an interrupted run', async (t) => {
   const { store } = await stand(t)
   await plantAnswers(store.sql, { name: 'a', count: PRUNED_AT_ONCE * 2 + 10, fromDays: 9, toDays: 2 })
   const step = agedRows(store, IDEMPOTENCY, IDEMPOTENCY_KEPT)
@@ -136,7 +133,7 @@ t.test('a run goes batch after batch, and one that is broken off goes on in the 
   t.same(await runOut(killed), { rows: 0, batches: 0, end: 'lost' }, 'who lost the turn removes no more')
 })
 
-t.test('rows that stay, more than a batch reads, do not hold up those after them', async (t) => {
+t.test('kept rows do not hold up the rows after them, even when they fill more than one batch', async (t) => {
   const { store, owned } = await stand(t)
   const kept = PRUNED_AT_ONCE + 50
   await plantJobs(store.sql, { ...owned, name: 'kept', count: kept, fromDays: 20, toDays: 15 })
@@ -152,7 +149,7 @@ t.test('rows that stay, more than a batch reads, do not hold up those after them
   t.same(await runStep(store, agedRows(store, JOBS, WEEK)), { rows: 5, batches: 2, end: 'done' })
 })
 
-t.test('a locked row does not hold up others, and goes with the next run', async (t) => {
+t.test('a locked row does not hold up others, and the next run deletes it', async (t) => {
   const { store } = await stand(t)
   await plantAnswers(store.sql, { name: 'a', count: 5, fromDays: 9, toDays: 2 })
   const step: PruneStep = agedRows(store, IDEMPOTENCY, IDEMPOTENCY_KEPT)

@@ -44,7 +44,7 @@ async function eventsOf(
   return events
 }
 
-t.test('old months go, the chain records that, and the rest is verified from there', async (t) => {
+t.test('old months are deleted, the chain records that, and verification starts after them', async (t) => {
   const { store, organizationId, step } = await stand(t, 20)
   const [last] = await store.sql<
     { hash: string }[]
@@ -71,7 +71,7 @@ t.test('0 months keep the log for ever', async (t) => {
   t.ok(Date.now() - ((await step.oldest())?.getTime() ?? 0) > 300 * 86_400_000)
 })
 
-t.test('months are those of the calendar: the first event of the oldest that is kept stays', async (t) => {
+t.test('counts calendar months: the first event of the oldest kept month stays', async (t) => {
   const store = await openTestStore(t)
   const {
     organization: { id: organizationId },
@@ -84,7 +84,7 @@ t.test('months are those of the calendar: the first event of the oldest that is 
 })
 
 t.test(
-  'each chain is pruned, batch after batch, and one run of two processes goes on where the first was killed',
+  'each chain is pruned batch by batch, and a second process continues where the first was killed',
   async (t) => {
     const { store, organizationId, step } = await stand(t, PRUNED_AT_ONCE + 50)
     const others = [await chain(store, 5), await chain(store, 7)]
@@ -125,7 +125,7 @@ const TAMPERINGS: readonly (readonly [string, string, number, string])[] = [
   ['another hash in the mark', `UPDATE audit_pruned SET hash = sha256('x')`, 21, 'edited'],
 ]
 for (const [what, statements, n, problem] of TAMPERINGS) {
-  t.test(`after pruning, ${what} is found`, async (t) => {
+  t.test(`after pruning, verification finds ${what}`, async (t) => {
     const { store, organizationId, step } = await stand(t, 20)
     await runStep(store, step)
     await store.sql.unsafe(statements)

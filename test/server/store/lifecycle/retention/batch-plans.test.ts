@@ -64,7 +64,7 @@ const PLACES: readonly (readonly [AgedRows, string])[] = [
 const store = await filled(t)
 
 t.test(
-  'each batch finds its rows by indexes alone and costs its rows, however large the table and wherever it goes on',
+  'each batch uses only index scans and reads only its own rows, whatever the table size and starting place',
   async (t) => {
     for (const [rows, id] of PLACES) {
       for (const place of [[], [new Date(Date.now() - 5 * DAY_MS).toISOString(), id]]) {
@@ -84,7 +84,7 @@ t.test(
   },
 )
 
-t.test('a large table is pruned while an older reader holds all that was removed', async (t) => {
+t.test('a large table is pruned while an older transaction still sees all removed rows', async (t) => {
   await store.sql.begin('ISOLATION LEVEL REPEATABLE READ', async (reader) => {
     await reader`SELECT count(*) FROM idempotency`
     t.match(await runStep(store, agedRows(store, IDEMPOTENCY, IDEMPOTENCY_KEPT)), { rows: ROWS, end: 'done' })

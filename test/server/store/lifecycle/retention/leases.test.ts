@@ -18,7 +18,7 @@ t.test('one of many processes that look at once gets the turn, and no other unti
   t.not(await turns.begin(), null)
 })
 
-t.test('a turn that ended is due after its time, or when it is hastened', async (t) => {
+t.test('the next turn is due after its interval, or at once when it is hastened between turns', async (t) => {
   const turns = openRetentionLeases(await openTestStore(t))
   const turn = await turns.begin()
   if (turn === null) throw new Error('it is due')

@@ -32,7 +32,7 @@ t.test('books that balance have no differences, and the report has their sums', 
   t.equal(await books.counter(books.accounts.organization, 'lifetime_spent_nano'), '61')
 })
 
-t.test('each counter of an account that is one off is found', async (t) => {
+t.test('finds each account counter that is off by one', async (t) => {
   const books = await openBooks(t)
   await filled(books)
   const columns = SPANS.flatMap((span) =>
@@ -56,7 +56,7 @@ t.test('each counter of an account that is one off is found', async (t) => {
   t.equal(count, columns.length)
 })
 
-t.test('every column of activity is compared, both ways', async (t) => {
+t.test('compares every column of activity and finds values that are too low and too high', async (t) => {
   const books = await openBooks(t)
   await filled(books)
   await books.store.sql`

@@ -49,7 +49,7 @@ async function differences({ store }: Books): Promise<readonly unknown[]> {
 }
 
 t.test(
-  'a large month is added up piece by piece, the books balance between any two, and its lifetime sums stay',
+  'a large month is summed in pieces, the books balance after each, and its lifetime sums stay',
   async (t) => {
     const books = await openBooks(t)
     const closing = await months(books, 3)
@@ -133,7 +133,7 @@ t.test(
 )
 
 t.test(
-  'sums of a month that was dropped otherwise are not those of one of its name that came after',
+  'the sums of a month that was dropped by hand are not used for a new month of the same name',
   async (t) => {
     const books = await openBooks(t)
     const closing = await months(books, 1)
@@ -149,7 +149,7 @@ t.test(
   },
 )
 
-t.test('each organization that had rows in a dropped month has an event of it', async (t) => {
+t.test('each organization with rows in a dropped month gets an audit event about it', async (t) => {
   const books = await openBooks(t)
   await books.book({ cost: 3, day: '2026-01-05' }, { cost: 5, day: '2026-01-31', isByok: true })
   await books.turnTo('2026-04-01')
@@ -164,7 +164,7 @@ t.test('each organization that had rows in a dropped month has an event of it', 
   })
 })
 
-t.test('more accounts than one transaction turns are turned, each once', async (t) => {
+t.test('rolls over each account once when there are more than fit in one transaction', async (t) => {
   const books = await openBooks(t)
   await books.book({ cost: 3, day: '2026-01-05' })
   await books.store.sql`
@@ -175,7 +175,7 @@ t.test('more accounts than one transaction turns are turned, each once', async (
   t.same(await books.store.sql`SELECT FROM accounts WHERE day < '2026-03-01'`, [])
 })
 
-t.test('a month that is added up by the turn of another process stays', async (t) => {
+t.test('a process that lost its turn does not drop a month that another process sums', async (t) => {
   const books = await openBooks(t)
   const closing = await months(books, 1)
   await books.turnTo('2026-04-01')

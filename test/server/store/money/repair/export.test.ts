@@ -38,7 +38,7 @@ t.test('commas, quotes and line breaks in a value are quoted, and keep their byt
   t.match(row, /,usage,"a,""b""\nc",.*,ü,/s)
 })
 
-t.test('an export begins and ends with the days asked for, and may be of one organization', async (t) => {
+t.test('an export covers exactly the requested days, and can be limited to one organization', async (t) => {
   const { store, book, organizationId } = await openBooks(t)
   await book({ day: '2026-01-31' }, { day: '2026-02-01' }, { day: '2026-02-28' }, { day: '2026-03-01' })
   const days = (rows: readonly string[]): readonly string[] => rows.slice(1).map((row) => row.slice(0, 10))
@@ -56,7 +56,7 @@ t.test('an invalid day or id never becomes part of a statement', async (t) => {
   await t.rejects(exportLedger(store, { organizationId: `x' OR true --` }, new PassThrough()), TypeError)
 })
 
-t.test('a reader that leaves ends the export, and the next one is whole', async (t) => {
+t.test('a reader that disconnects ends the export, and the next export is complete', async (t) => {
   const { store, book, organizationId } = await openBooks(t)
   await book({})
   await plantMany(

@@ -31,7 +31,7 @@ async function spentOf(
   )
 }
 
-t.test('a forgiven journal counts no more, in all windows that go on', async (t) => {
+t.test('a forgiven journal no longer counts in any window that is still open', async (t) => {
   const books = await openBooks(t)
   await filled(books)
   t.same(await spentOf(books, 'workspace'), ['27', '32', '32', '39'])
@@ -44,7 +44,7 @@ t.test('a forgiven journal counts no more, in all windows that go on', async (t)
   t.same(must(await checkLedger(books.store)).differences, [])
 })
 
-t.test('a forfeit of a window that has ended is freed in the windows that go on', async (t) => {
+t.test('forgiving a forfeit from an ended window frees it in the windows that are still open', async (t) => {
   const books = await openBooks(t)
   await filled(books)
   must(await forgive(books.store, { requestId: 'february', note: '' }, CLI))
@@ -65,7 +65,7 @@ t.test('forgiving once more does nothing, and is not in the audit log', async (t
   t.same(must(await checkLedger(books.store)).differences, [])
 })
 
-t.test('two that forgive the same at once let it go once', async (t) => {
+t.test('two concurrent calls that forgive the same forfeits release them once', async (t) => {
   const books = await openBooks(t)
   await filled(books)
   const both = await Promise.all(
@@ -98,7 +98,7 @@ t.test('the audit log has the actor, the amount and the note of a forgiven forfe
   })
 })
 
-t.test('forfeits are listed newest first, without those that were let go', async (t) => {
+t.test('forfeits are listed newest first, without forgiven ones', async (t) => {
   const books = await openBooks(t)
   await filled(books)
   const before = must(await listForfeits(books.store, {}, 10))

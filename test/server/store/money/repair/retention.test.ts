@@ -24,7 +24,7 @@ async function months({ store }: Books): Promise<readonly string[]> {
   return must(await checkLedger(store)).sums.months.map((month) => month.slice(0, 7))
 }
 
-t.test('months beyond those that are kept are dropped, and the books go on balancing', async (t) => {
+t.test('months older than the retention are dropped, and the books still balance', async (t) => {
   const books = await openBooks(t)
   await filled(books)
   await books.turnTo('2026-04-01')
@@ -45,7 +45,7 @@ t.test('0 keeps the ledger for ever', async (t) => {
   t.same(await months(books), before)
 })
 
-t.test('turns an unused account to the present windows', async (t) => {
+t.test('rolls an unused account over to the current windows', async (t) => {
   const books = await openBooks(t)
   await filled(books)
   await books.turnTo('2026-08-01')
@@ -71,7 +71,7 @@ t.test('entries booked to a dropped month are added to its dropped sums', async 
 })
 
 t.test(
-  'a month stays while money that was lent in it is out, or the journal of a dead front that knew it is open',
+  'keeps a month while its lent money is out, or a dead front from that time has an open journal',
   async (t) => {
     const books = await openBooks(t)
     const { store, accounts } = books
@@ -88,21 +88,18 @@ t.test(
   },
 )
 
-t.test(
-  'a month stays while a video job that was accepted in it is open, though it holds nothing',
-  async (t) => {
-    const { store, jobs, owners } = await openVideoStand(t)
-    await turnTo(store, '2026-01-20')
-    await store.sql`SELECT ledger_partition('2026-01-20')`
-    await accepted(jobs, videoInput(owners))
-    await turnTo(store, '2026-03-20')
-    t.match(await pruneLedger(store, 1), { months: 0, held: 1 })
-    await store.sql`UPDATE video_jobs SET state = 'failed'`
-    t.match(await pruneLedger(store, 1), { months: 1, held: 0 })
-  },
-)
+t.test('keeps a month while a video job accepted in it is open, even if it holds no money', async (t) => {
+  const { store, jobs, owners } = await openVideoStand(t)
+  await turnTo(store, '2026-01-20')
+  await store.sql`SELECT ledger_partition('2026-01-20')`
+  await accepted(jobs, videoInput(owners))
+  await turnTo(store, '2026-03-20')
+  t.match(await pruneLedger(store, 1), { months: 0, held: 1 })
+  await store.sql`UPDATE video_jobs SET state = 'failed'`
+  t.match(await pruneLedger(store, 1), { months: 1, held: 0 })
+})
 
-t.test('the month of a week that goes on stays', async (t) => {
+t.test('keeps a month whose last week has not ended', async (t) => {
   const books = await openBooks(t, '2026-03-31')
   await books.book({ cost: 3 }, { cost: 5, day: '2026-02-27' })
   // The Wednesday of the same week, in the next month.
@@ -111,7 +108,7 @@ t.test('the month of a week that goes on stays', async (t) => {
   t.ok((await months(books)).includes('2026-03'))
 })
 
-t.test('two that drop at once drop each month once', async (t) => {
+t.test('two processes that drop months at once drop each month once', async (t) => {
   const books = await openBooks(t)
   await filled(books)
   await books.turnTo('2026-08-01')

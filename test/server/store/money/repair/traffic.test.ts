@@ -38,7 +38,7 @@ const OF_TWO = { organization: false, workspace: true, key: true }
 const NONE = { organization: false, workspace: false, key: false }
 
 t.test(
-  'a check while fronts are lent money and settle, and forfeits are forgiven, finds nothing',
+  'a check finds no differences while fronts borrow and settle, and forfeits are forgiven',
   async (t) => {
     const { store, owners, lender, workspace, key } = await stand(t)
     let isEnding = false
@@ -72,7 +72,7 @@ t.test(
 )
 
 t.test(
-  "a dead node is closed once: its money is forfeited or returns to credit, in its organization's audit log",
+  "a dead node is closed once: its money is forfeited or returns to credit, and its organization's audit log has it",
   async (t) => {
     const { store, owners, lender, workspace, organization } = await stand(t)
     await setLimit(store.sql, organization, 'lifetime', 1_000)
@@ -132,7 +132,7 @@ t.test('old months are dropped while calls of today are booked', async (t) => {
 })
 
 t.test(
-  'absurd costs hold up no call: counters stop above every limit, and the books still balance',
+  'absurd costs do not stop calls: counters stop above every limit, and the books still balance',
   async (t) => {
     const { store, owners, lender, workspace } = await stand(t)
     const neighbour = await makeOwners(store, 'p')

@@ -8,7 +8,7 @@ import { sessionStand } from '../../../../support/operator/session-stand.ts'
 
 const REFUSED = { status: 401, error: 'session_ended' }
 
-t.test('a session that is not used for its time is refused, and stays refused', async (t) => {
+t.test('a session that is idle for too long is refused, and stays refused', async (t) => {
   const stand = await sessionStand(t)
   const browsing = await stand.signIn()
   stand.pass(SESSION_IDLE_MS)
@@ -17,7 +17,7 @@ t.test('a session that is not used for its time is refused, and stays refused', 
   t.match(await stand.read(browsing), REFUSED)
 })
 
-t.test('a use renews a session', async (t) => {
+t.test('using a session renews it', async (t) => {
   const stand = await sessionStand(t)
   const browsing = await stand.signIn()
   for (let use = 0; use < 3; use++) {
@@ -36,7 +36,7 @@ t.test('a refused call does not count as use', async (t) => {
   t.match(await stand.read({ cookie, pageToken }), REFUSED)
 })
 
-t.test('a session ends at its last hour, however much it was used', async (t) => {
+t.test('a session ends at its maximum age, however much it was used', async (t) => {
   const stand = await sessionStand(t)
   const browsing = await stand.signIn()
   let leftMs = SESSION_MS_MAX
@@ -50,7 +50,7 @@ t.test('a session ends at its last hour, however much it was used', async (t) =>
   t.match(await stand.read(browsing), REFUSED)
 })
 
-t.test('a view in sight is a use, and ends with the session at its last hour', async (t) => {
+t.test('an open live view counts as use, and ends with the session at its maximum age', async (t) => {
   let nowMs = 0
   const sessions = new Sessions(() => nowMs)
   const host = '127.0.0.1:9090'
@@ -60,7 +60,7 @@ t.test('a view in sight is a use, and ends with the session at its last hour', a
   t.notOk(session.isOpen())
 })
 
-t.test('a sign-in forgets the sessions that are over', async (t) => {
+t.test('a sign-in deletes the expired sessions', async (t) => {
   const stand = await sessionStand(t)
   await stand.signIn()
   await stand.signIn()

@@ -6,7 +6,7 @@ import { headersOf, sessionStand } from '../../../../support/operator/session-st
 const REFUSED = { status: 401, error: 'session_ended' }
 const chosen = (): string => randomBytes(32).toString('base64url')
 
-t.test('an id and a token that a client chose are not adopted by its sign-in', async (t) => {
+t.test('a sign-in does not adopt a session id and token chosen by the client', async (t) => {
   const stand = await sessionStand(t)
   const planted = { cookie: `sluice-session-${stand.port}=${chosen()}`, pageToken: chosen() }
   const mine = await stand.signIn(headersOf(planted))
@@ -18,7 +18,7 @@ t.test('an id and a token that a client chose are not adopted by its sign-in', a
 })
 
 t.test(
-  'the live session of an attacker is not adopted by a sign-in in whose browser it was planted',
+  'a sign-in does not adopt a live session of an attacker that was planted in the browser',
   async (t) => {
     const stand = await sessionStand(t)
     const attacker = await stand.signIn()
@@ -37,7 +37,7 @@ t.test(
   },
 )
 
-t.test('each sign-in has halves of its own', async (t) => {
+t.test('each sign-in gets a new cookie and a new page token', async (t) => {
   const stand = await sessionStand(t)
   const all = [await stand.signIn(), await stand.signIn(), await stand.signIn()]
   t.equal(new Set(all.flatMap(({ cookie, pageToken }) => [cookie, pageToken])).size, 6)

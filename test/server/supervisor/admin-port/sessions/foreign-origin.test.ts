@@ -38,14 +38,14 @@ for (const site of ['cross-site', 'same-site', 'none']) {
   })
 }
 
-t.test('a page whose own name leads to the port is refused by that name', async (t) => {
+t.test('a page whose own host name resolves to the port is refused because of that name', async (t) => {
   const stand = await sessionStand(t)
   const browsing = await stand.signIn()
   const headers = { host: 'evil.example', origin: 'http://evil.example' }
   t.match(await stand.change(browsing, headers), { status: 403, error: 'admin_host_refused' })
 })
 
-t.test('the origin decides for a browser that sends no Sec-Fetch-Site', async (t) => {
+t.test('without Sec-Fetch-Site, the Origin header decides', async (t) => {
   const stand = await sessionStand(t)
   const browsing = await stand.signIn({ 'sec-fetch-site': '' })
   t.equal((await stand.read(browsing, { 'sec-fetch-site': '' })).status, 201)

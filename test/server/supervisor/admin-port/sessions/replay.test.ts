@@ -4,7 +4,7 @@ import { headersOf, relayedTo, sessionStand } from '../../../../support/operator
 
 const REFUSED = { status: 401, error: 'session_ended' }
 
-t.test('a recorded call is refused after the sign-out, whatever it was', async (t) => {
+t.test('a replayed call of any kind is refused after the sign-out', async (t) => {
   const stand = await sessionStand(t)
   const recorded = await stand.signIn()
   t.equal((await stand.read(recorded)).status, 201)
@@ -16,7 +16,7 @@ t.test('a recorded call is refused after the sign-out, whatever it was', async (
 })
 
 t.test(
-  'a recorded call is refused after the next sign-in of the same page, which ends the session',
+  'a replayed call is refused after the next sign-in of the same page, which ends the session',
   async (t) => {
     const stand = await sessionStand(t)
     const recorded = await stand.signIn()
@@ -43,7 +43,7 @@ t.test('a sign-in that is refused ends no session', async (t) => {
   t.equal((await stand.read(browsing)).status, 201)
 })
 
-t.test('a recorded sign-in makes another session, and does not bring back the one that ended', async (t) => {
+t.test('a replayed sign-in makes a new session, and does not restore the ended one', async (t) => {
   const stand = await sessionStand(t)
   const recorded = await stand.signIn()
   await stand.signOut(recorded)

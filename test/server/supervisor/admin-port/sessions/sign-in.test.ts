@@ -9,7 +9,7 @@ interface Echo {
   readonly rawHeaders: readonly string[]
 }
 
-t.test('a sign-in gives a cookie for the dashboard alone, and the key is in no answer', async (t) => {
+t.test('a sign-in sets a cookie for the dashboard only, and no answer contains the key', async (t) => {
   const stand = await sessionStand(t)
   const { status, headers, body } = await stand.askForSession()
   t.equal(status, 200)
@@ -22,7 +22,7 @@ t.test('a sign-in gives a cookie for the dashboard alone, and the key is in no a
   t.notMatch(JSON.stringify([headers, body.toString()]), OPERATOR_KEY)
 })
 
-t.test('a call of the page is relayed under the key of its session, without the session', async (t) => {
+t.test('a call of the page is relayed with the key of its session, without the session cookie', async (t) => {
   const stand = await sessionStand(t)
   const browsing = await stand.signIn()
   const { status, body } = await stand.send('GET', '/dashboard/api/v1/keys?limit=1', headersOf(browsing))
@@ -34,7 +34,7 @@ t.test('a call of the page is relayed under the key of its session, without the 
   t.notMatch(JSON.stringify(rawHeaders), /sluice-session|page-token/)
 })
 
-t.test('over TLS the cookie is for TLS alone', async (t) => {
+t.test('over TLS the cookie is marked Secure', async (t) => {
   const stand = await sessionStand(t)
   const headers = { host: 'localhost', origin: 'https://localhost' }
   const { setCookie, ...browsing } = await stand.signIn(headers)
@@ -62,7 +62,7 @@ t.test('a key that was revoked a moment ago gets no session', async (t) => {
   t.equal((await stand.askForSession()).status, 401)
 })
 
-t.test('the path of the session takes nothing but a sign-in and a sign-out', async (t) => {
+t.test('the session path accepts only a sign-in and a sign-out', async (t) => {
   const stand = await sessionStand(t)
   const browsing = await stand.signIn()
   for (const method of ['GET', 'HEAD', 'PUT', 'PATCH', 'OPTIONS'])
@@ -81,7 +81,7 @@ t.test('while the node is not up, the page gets 503 and keeps its session', asyn
   t.ok(stand.sessions.kept.size === 1)
 })
 
-t.test('beyond the most sessions the one ends that was used the longest ago', async (t) => {
+t.test('above the session limit, the least recently used session ends', async (t) => {
   const stand = await sessionStand(t)
   const [first, second] = [await stand.signIn(), await stand.signIn()]
   t.equal((await stand.read(first)).status, 201)

@@ -80,7 +80,7 @@ t.test('a key that is revoked ends all of its sessions', async (t) => {
 })
 
 t.test(
-  'a call that a front refuses ends all sessions of its key, though the key counts as checked',
+  'a call refused by a front ends all sessions of its key, even if the key check is still cached',
   async (t) => {
     const stand = await sessionStand(t)
     const [mine] = [await stand.signIn(), await stand.signIn()]
@@ -92,7 +92,7 @@ t.test(
   },
 )
 
-t.test('the end of a key without sessions ends no session of other keys', async (t) => {
+t.test('ending the sessions of a key that has none does not end sessions of other keys', async (t) => {
   const stand = await sessionStand(t)
   const browsing = await stand.signIn()
   stand.sessions.endAllOf(`${OPERATOR_KEY}x`)

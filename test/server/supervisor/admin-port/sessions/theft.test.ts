@@ -9,28 +9,22 @@ const REFUSED = { status: 401, error: 'session_ended' }
 const PLANTED = 200
 const other = (): string => randomBytes(32).toString('base64url')
 
-t.test(
-  'the cookie without the token of the page is refused, as another service of the host gets it',
-  async (t) => {
-    const stand = await sessionStand(t)
-    const { cookie } = await stand.signIn()
-    for (const pageToken of ['', other(), 'x', `${other()}x`])
-      t.match(await stand.read({ cookie, pageToken }), REFUSED)
-    t.same(relayedTo(stand.front), [])
-  },
-)
+t.test('the cookie without the page token, as another service of the host gets it, is refused', async (t) => {
+  const stand = await sessionStand(t)
+  const { cookie } = await stand.signIn()
+  for (const pageToken of ['', other(), 'x', `${other()}x`])
+    t.match(await stand.read({ cookie, pageToken }), REFUSED)
+  t.same(relayedTo(stand.front), [])
+})
 
-t.test(
-  'the token of the page without the cookie is refused, as a script of the page could send it',
-  async (t) => {
-    const stand = await sessionStand(t)
-    const { cookie, pageToken } = await stand.signIn()
-    const name = cookie.split('=', 1)[0] ?? ''
-    for (const stolen of ['', `${name}=`, `${name}=${other()}`, `${name}=${pageToken}`, `x${cookie}`])
-      t.match(await stand.read({ cookie: stolen, pageToken }), REFUSED)
-    t.same(relayedTo(stand.front), [])
-  },
-)
+t.test('the page token without the cookie, as a script of the page could send it, is refused', async (t) => {
+  const stand = await sessionStand(t)
+  const { cookie, pageToken } = await stand.signIn()
+  const name = cookie.split('=', 1)[0] ?? ''
+  for (const stolen of ['', `${name}=`, `${name}=${other()}`, `${name}=${pageToken}`, `x${cookie}`])
+    t.match(await stand.read({ cookie: stolen, pageToken }), REFUSED)
+  t.same(relayedTo(stand.front), [])
+})
 
 t.test('halves of two sessions are no session, also of the same key', async (t) => {
   const stand = await sessionStand(t)
@@ -41,7 +35,7 @@ t.test('halves of two sessions are no session, also of the same key', async (t) 
   t.equal((await stand.read(theirs)).status, 201)
 })
 
-t.test('both halves are refused at another address of the same port', async (t) => {
+t.test('cookie and page token are refused at another address of the same port', async (t) => {
   const stand = await sessionStand(t)
   const browsing = await stand.signIn()
   t.match(await stand.read(browsing, { host: `localhost:${stand.port}` }), REFUSED)
@@ -65,7 +59,7 @@ t.test('cookies that another service of the host has set do not shut the owner o
   t.equal((await stand.read({ cookie: `${planted}; ${cookie}`, pageToken })).status, 201)
 })
 
-t.test('the node keeps neither the key nor a half of the session', async (t) => {
+t.test('the node stores neither the key nor the cookie nor the page token of a session', async (t) => {
   const stand = await sessionStand(t)
   const { cookie, pageToken } = await stand.signIn()
   const seen = new Set<unknown>()

@@ -41,7 +41,7 @@ function callOf(endpoints: readonly Endpoint[], body: object): { readonly job: J
 const speaking = (...speaks: ('chat' | 'messages' | 'gemini')[]): Endpoint =>
   at({ speaks }, { provider: { slug: 'first', protocol: 'openai' } as Endpoint['provider'] }).endpoint
 
-t.test('a model of the same form alone is not read for it', (t) => {
+t.test('a request is not parsed when all endpoints speak its format', (t) => {
   const { job, reads } = callOf([speaking('chat'), speaking('chat', 'messages')], { n: 2 })
   t.same(takersOf(job, JOBS), { ok: true, value: null })
   t.equal(takersOf(job, JOBS), takersOf(job, JOBS), 'nothing is made for it')
@@ -49,7 +49,7 @@ t.test('a model of the same form alone is not read for it', (t) => {
   t.end()
 })
 
-t.test('a request for one endpoint alone is read by its attempt alone', (t) => {
+t.test('a request with a single endpoint is parsed only by its attempt', (t) => {
   const { job, reads } = callOf([speaking('messages')], { response_format: { type: 'json_object' } })
   t.same(takersOf(job, JOBS), { ok: true, value: null })
   t.equal(reads(), 0)
@@ -89,7 +89,7 @@ t.test('endpoints that refuse are left out, and those not set up are no alternat
   t.end()
 })
 
-t.test('any number of endpoints of one form is judged, since they are judged as one', (t) => {
+t.test('any number of endpoints of one API format can be checked, because they are checked as one', (t) => {
   const refusing = Array.from({ length: 2 * JUDGED_MAX }, () => speaking('messages'))
   const { job } = callOf([...refusing, speaking('gemini')], { response_format: { type: 'json_object' } })
   const all = job.models[0]?.endpoints ?? []
@@ -108,7 +108,7 @@ t.test('dropped fields depend on the model, and a bounded number of models is ju
   t.end()
 })
 
-t.test('a thread writes a request for many endpoints where nothing may be left out', async (t) => {
+t.test('a thread translates a request for many endpoints when no field may be dropped', async (t) => {
   const models = [1, 2, 3].map((nth) => ({ ...speaking('messages'), upstreamModel: `model-${nth}` }))
   const content = 'x'.repeat(TRANSLATED_INLINE_BYTES_MAX / 2)
   const { job } = callOf(models, { messages: [{ role: 'user', content }], seed: 7 })
@@ -135,7 +135,7 @@ function takingOf(job: Job): readonly Endpoint[] {
   return taking.ok ? taking.value : []
 }
 
-t.test('a file that a form refuses is refused before it is read', (t) => {
+t.test('a file that an API format does not accept is refused before it is read', (t) => {
   const id = 'file_01k0abcdefghjkmnpqrstvwxyz'
   const endpoints = [speaking('gemini'), speaking('messages')]
   const part = { type: 'file', file: { file_id: id } }
