@@ -16,7 +16,7 @@ t.test(
   },
 )
 
-t.test('a proxy of the system that is not installed is left out likewise', async (t) => {
+t.test('leaves out a system proxy that is not installed, and prints how to install it', async (t) => {
   const path = process.env['PATH']
   t.teardown(() => void (process.env['PATH'] = path))
   process.env['PATH'] = '/nonexistent'

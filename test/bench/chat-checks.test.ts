@@ -23,7 +23,7 @@ function firstOutputs(pair: Pair, us: Readonly<Record<string, readonly [number, 
 
 const boundsOf = (found: readonly CheckRecord[]) => found.map(({ at_most, is_met }) => [at_most, is_met])
 
-t.test('a native event is bounded by relay and nginx, a whole answer by the relay', async (t) => {
+t.test('native events get their bound from relay and nginx, whole answers from the relay', async (t) => {
   const peers = { relay: 10, nginx: 10, portkey: 1_000 }
   const rows = (event: number, whole: number) => [
     ...rowsOf(NATIVE_PAIR, CASES.streams, { sluice: event, ...peers }),
@@ -42,7 +42,7 @@ t.test('a native event is bounded by relay and nginx, a whole answer by the rela
   ])
 })
 
-t.test('a translated event is bounded by nginx, a whole answer by Portkey', async (t) => {
+t.test('translated events get their bound from nginx, whole answers from Portkey', async (t) => {
   const peers = { relay: 1, nginx: 10, portkey: 100 }
   const rows = [
     ...rowsOf(TRANSLATED_PAIR, CASES.streams, { sluice: 34, ...peers }),
@@ -54,7 +54,7 @@ t.test('a translated event is bounded by nginx, a whole answer by Portkey', asyn
   ])
 })
 
-t.test('the first output of a native stream has a bound for its median and for its slowest', async (t) => {
+t.test('the first output of a native stream has bounds for its median and its slowest call', async (t) => {
   const native = firstOutputs(NATIVE_PAIR, { sluice: [240, 2_300], direct: [100, 200] })
   t.same(boundsOf(checks(native, NATIVE_PAIR, CASES)), [
     [150, true],

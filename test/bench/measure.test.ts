@@ -100,7 +100,7 @@ t.test('counts requests without an answer as failed, not as throughput', async (
   })
 })
 
-t.test('a subject that takes no connection is not a quick and cheap one: it has failed', async (t) => {
+t.test('a subject that accepts no connection has failed, and is not rated quick and cheap', async (t) => {
   const result = loaded({ statuses: {}, requests: 0, requestsWithWarmUp: 0, measuredMs: 1_000 })
   t.match(sampleOf(result, { cpuS: 0, rssBytes: null, successStatus: 200 }), {
     requests_per_second: 0,

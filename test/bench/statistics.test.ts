@@ -35,7 +35,7 @@ t.test('an empty list has no median', async (t) => {
   t.same(spread([]), { median: NaN, min: NaN, max: NaN })
 })
 
-t.test('a ratio that is the same in each repeat has no width, however much the repeats differ', async (t) => {
+t.test('a ratio that is equal in all repeats has zero width, even if the repeats differ', async (t) => {
   t.same(pairedRatio([2, 20, 200], [1, 10, 100]), { median: 2, low: 2, high: 2 })
 })
 
@@ -107,7 +107,7 @@ t.test(
   },
 )
 
-t.test('a figure that varies between repeats is not judged by one of them, on either side', async (t) => {
+t.test('a figure that varies is not judged met or missed by a single repeat', async (t) => {
   const row = (repeats: number) =>
     resultRow(
       head('x'),

@@ -70,7 +70,7 @@ t.test('no files import each other in a circle, types included', async (t) => {
   t.same(importCycles(all), [])
 })
 
-t.test('a circle of imports is found: of values, of types, of three files and of one', async (t) => {
+t.test('finds import cycles: of values, of types, of three files, and of a file with itself', async (t) => {
   const planted = [
     sourceFile('src/schemas/a.ts', "import { b } from './b.ts'"),
     sourceFile('src/schemas/b.ts', "import type { A } from './a.ts'"),
@@ -123,7 +123,7 @@ t.test('uWebSockets.js is imported in at most one file, in the form that works a
   t.same(wrongForm, [])
 })
 
-t.test('a named value import of uWebSockets.js is found, the default with types is not', async (t) => {
+t.test('finds a named value import of uWebSockets.js, and accepts a default one with types', async (t) => {
   const planted = [
     sourceFile('src/server/http/a.ts', "import { App } from 'uWebSockets.js'"),
     sourceFile(

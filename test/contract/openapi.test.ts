@@ -147,7 +147,7 @@ function resolve(reference: string): unknown {
     .reduce<unknown>((at, name) => (at as Record<string, unknown> | undefined)?.[name], document)
 }
 
-t.test('the document has the table of fields for each form of calls, and for nothing else', async (t) => {
+t.test('only operations for text models have field tables, one for each protocol', async (t) => {
   const tables = Object.values(document.paths).flatMap((methods) =>
     Object.values(methods).flatMap(({ operationId, ...one }) => {
       const table = (one as Readonly<Record<string, unknown>>)['x-sluice-translation']

@@ -44,7 +44,7 @@ for (const operation of OPERATIONS) {
     )
   })
 
-  t.test(`every failure of ${operation.id} has a status that it lists, or 400 or 500`, async (t) => {
+  t.test(`each failure of ${operation.id} has a status that it declares, or 400 or 500`, async (t) => {
     const possible = [...operation.statuses, 400, 401, 500]
     const failures: readonly FailureName[] = operation.failures
     t.same(
@@ -70,7 +70,7 @@ for (const operation of OPERATIONS) {
   })
 }
 
-t.test('an exemption is stale when a test or the stages show its status, or the row lacks it', async (t) => {
+t.test('an exemption is stale when a test or the stages show its status, or no row has it', async (t) => {
   const planted = [sourceFile('test/a.test.ts', "t.test('models.get 402, 404: no money', fn)")]
   const found = { covered: coveredStatuses(planted).get('models.get') ?? NOTHING, shared: [429] }
   const row = {
@@ -181,7 +181,7 @@ const ENDED_BY_CLIENT = [
   'admin.test_webhook',
 ]
 
-t.test('a call that changes something outlives its client, and a read does not', async (t) => {
+t.test('a call that changes data continues when its client disconnects; a read does not', async (t) => {
   const ended = OPERATIONS.filter(({ outlivesClient }) => !outlivesClient)
   t.same(
     ended.filter(({ method }) => method !== 'get').map(({ id }) => id),

@@ -130,7 +130,7 @@ t.test('each folder of the code that a page for developers names exists', async 
   )
 })
 
-t.test('pages for developers name words that the file has: `a.ts` (`word`), `word` in `a.ts`', async (t) => {
+t.test('words that developer pages place in a file occur in it: `a.ts` (`word`)', async (t) => {
   const reported = INSIDE.flatMap(({ path, text }) => [
     ...[...text.matchAll(/`([\w/.-]+\.ts)` \(`([#\w]+)`\)/g)].map(([, file = '', word = '']) => ({
       path,

@@ -26,7 +26,7 @@ const chat = {
   body: { model: 'sluice/echo-1', stream: true, messages: [{ role: 'user', content: 'One two three' }] },
 }
 
-t.test('is ready for a key at once, and takes it by the keyboard alone', { skip }, async (t) => {
+t.test('focuses the key field at once, and signs in by the keyboard alone', { skip }, async (t) => {
   const { page, url, managementKey } = opened()
   await page.goto(`${url}#/now`)
   await page.locator('input:focus').waitFor()
@@ -37,7 +37,7 @@ t.test('is ready for a key at once, and takes it by the keyboard alone', { skip 
   t.equal(await page.title(), 'Now – Sluice')
 })
 
-t.test('keeps the key nowhere, and half of its session out of the reach of scripts', { skip }, async (t) => {
+t.test('stores no key, and hides half of its session from scripts', { skip }, async (t) => {
   const { page, url, managementKey } = opened()
   const kept = `(async () => JSON.stringify([
     Object.keys(localStorage), sessionStorage.length, document.cookie, location.href,
@@ -104,7 +104,7 @@ t.test('accepts another key in a second window', { skip }, async (t) => {
   t.equal((await dashboard.call(`keys/${data.hash}`, managementKey, { method: 'DELETE' })).status, 200)
 })
 
-t.test('shows figures that move under load, the operation that is called among them', { skip }, async (t) => {
+t.test('shows figures that change under load, with the called operation', { skip }, async (t) => {
   const dashboard = opened()
   const { page, inferenceKey } = dashboard
   await page.getByRole('region', { name: 'Findings' }).waitFor()

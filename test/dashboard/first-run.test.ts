@@ -64,7 +64,7 @@ t.test('a key for a provider is stored in the vault, and nowhere in the page', {
   await tabTo(page, /^SELECT.*Provider$/)
 })
 
-t.test('from a fresh node to the first call that is seen, by keystrokes alone', { skip }, async (t) => {
+t.test('works from a fresh node to a visible first call by keyboard alone', { skip }, async (t) => {
   const { page, node } = opened()
   const { key, call } = await copiedCall(page)
   t.match(key, /^sk-sluice-v1-[\w-]{43}$/)

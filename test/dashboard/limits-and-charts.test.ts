@@ -77,7 +77,7 @@ t.test('makes a forecast without spend, for a limit of zero, and for an overdraw
   }
 })
 
-t.test('a forecast extends the mean rate of seven days, from the first of them with spend', async (t) => {
+t.test('forecasts use the mean spend of the last seven days, from the first day with spend', async (t) => {
   const week = forecastOf(burned({ days: upTo(1_000, 6.5, 0, 0, 0, 0, 0, 0) }), NOW)
   t.equal(cents(week.usdADay), 100, 'six days and a half; older days do not count')
   const half = forecastOf(burned({ spent: 3, days: upTo(0, 0, 1.5, 1.5) }), NOW)
@@ -92,7 +92,7 @@ t.test('a call a minute after midnight does not determine the rate of that day',
   t.equal(cents(usdADay), 24, 'as if it had taken an hour')
 })
 
-t.test('a limit used up within its window says when, another one says the spend at its end', async (t) => {
+t.test('a limit that runs out in its period says when; others show spend at the period end', async (t) => {
   const fast = burned({ limit: 10, spent: 6, interval: 'weekly', days: upTo(0, 1, 3, 2) })
   const { usedUpMs } = forecastOf(fast, NOW)
   t.equal(cents(((usedUpMs ?? 0) - NOW) / DAY_MS), cents(4 / 2.4), 'days')
@@ -227,7 +227,7 @@ t.test(
   },
 )
 
-t.test('calls of disconnected clients are counted with their cost and their estimates', async (t) => {
+t.test('counts calls of disconnected clients with their cost, and estimated costs apart', async (t) => {
   const { leftText } = await moduleOf<{
     leftText(answer: { readonly data: readonly object[]; readonly next_cursor: string | null }): string
   }>('pages/subjects/key-page.js')

@@ -54,7 +54,7 @@ t.test('keys with the same name are distinguished by their last letters', async 
   t.same([...names.values()], ['shop …7Qa', 'shop …kLm', 'ops'])
 })
 
-t.test('an event says whether its object was created, changed or deleted, and its name', async (t) => {
+t.test('an event shows the name of its object, and if it was created, changed or deleted', async (t) => {
   t.equal(deedOf({ outcome: 'changed', before: null, after: {} }), 'created')
   t.equal(deedOf({ outcome: 'changed', before: {}, after: {} }), 'changed')
   t.equal(deedOf({ outcome: 'changed', before: {}, after: null }), 'deleted')

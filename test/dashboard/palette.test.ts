@@ -49,7 +49,7 @@ t.test('commands show no match for unknown text, and Escape returns the focus', 
   await page.locator(':focus').and(link).waitFor()
 })
 
-t.test('the arrow keys select, the field names the selection, and Enter opens it', { skip }, async (t) => {
+t.test('arrow keys move the selection, which labels the field; Enter opens it', { skip }, async (t) => {
   const { page } = opened()
   await command('')
   const first = await chosen().innerText()
@@ -154,7 +154,7 @@ t.test(
 
 /** Pages with a list, and the field that searches it. */
 const SEARCHED = ['Keys', 'Requests', 'Workspaces', 'Jobs', 'Files', 'Models', 'Audit']
-t.test('a slash leads to the search of a page, and is a letter in a field', { skip }, async (t) => {
+t.test('a slash focuses the search of a page, and is a letter inside a field', { skip }, async (t) => {
   const { page, visit } = opened()
   for (const title of SEARCHED) {
     await visit(title)

@@ -28,7 +28,7 @@ const skip = skipWithoutBrowser
 const records = skip === false ? await openRecords(t) : null
 const parts = (): RecordParts => partsOf(present(records))
 
-t.test('Jobs lists them newest first, and filters by state, provider and workspace', { skip }, async (t) => {
+t.test('Jobs lists the newest first, filtered by state, provider and workspace', { skip }, async (t) => {
   const {
     dashboard,
     open,
@@ -78,7 +78,7 @@ t.test('a live view waits for a slow request instead of repeating it', { skip },
   await page.close()
 })
 
-t.test('a job is looked into by the keyboard, and left to where it was', { skip }, async (t) => {
+t.test('the keyboard opens a job, and closing it returns the focus to its row', { skip }, async (t) => {
   const { open } = present(records)
   const { page, jobs, dialog } = parts()
   await linkOf(jobs, open).focus()
@@ -108,7 +108,7 @@ t.test('a failed job shows its reason, in the list and in its details', { skip }
   await select('State', '')
 })
 
-t.test('a clip of sluice/clip-1 plays in its job, and is released with it', { skip }, async (t) => {
+t.test('plays a clip of sluice/clip-1 in its job, and unloads it on closing', { skip }, async (t) => {
   const {
     dead: [first = ''],
   } = present(records)
@@ -164,7 +164,7 @@ t.test('Webhooks shows dead letters first, and a replayed one is delivered', { s
   )
 })
 
-t.test('all dead letters are replayed at once, after a question that counts them', { skip }, async (t) => {
+t.test('replays all dead letters at once, after confirming their number', { skip }, async (t) => {
   const {
     receiver,
     dead: [, second = ''],
@@ -280,7 +280,7 @@ t.test('Audit accepts times in local time, and pages to older events and back', 
   await table.waitFor()
 })
 
-t.test('sends a test event after a question, and shows the answer of the receiver', { skip }, async (t) => {
+t.test('sends a test event after confirmation, and shows the response', { skip }, async (t) => {
   const { dashboard, receiver, manage } = present(records)
   const { page, dialog } = parts()
   await manage('PATCH', 'workspaces/default', { default_callback_url: `${receiver.origin}/default` })

@@ -170,7 +170,7 @@ function textOf(part: unknown): string {
   return typeof part === 'object' && part !== null ? textOf((part as Node).props.children) : ''
 }
 
-t.test('a failed call shows its cause: its own message, and the inputs with the expected ones', async (t) => {
+t.test('a failed call shows its message, and the wrong inputs with the expected ones', async (t) => {
   const { Cause } = await moduleOf<{ Cause(props: object): unknown }>('pages/calls/request-dialog.js')
   const words = { errors: { budget_exceeded: { cause: 'The `budget`.', remedy: 'Raise `it`.', page: null } } }
   const shown = (reason: object | null): string => {

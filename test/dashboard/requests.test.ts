@@ -33,7 +33,7 @@ const LATE_MS = 5_000
 const LOG_BEYOND =
   "(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('.log'))"
 
-t.test('calls come by themselves, newest first, and are found by their error', { skip }, async (t) => {
+t.test('new calls appear without a reload, and can be found by their error', { skip }, async (t) => {
   const { page, visit, call, inferenceKey } = opened()
   await visit('Requests')
   t.equal(

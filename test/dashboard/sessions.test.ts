@@ -16,7 +16,7 @@ const opened = (): Dashboard => present(dashboard)
 const signedIn = (page: Page): Promise<void> => page.getByRole('button', { name: 'Sign out' }).waitFor()
 const signedOut = (page: Page): Promise<void> => page.getByLabel('Management key').waitFor()
 
-t.test('a second window of the browser is signed in by the first, and out with it', { skip }, async () => {
+t.test('signing in or out in one window also applies to the second window', { skip }, async () => {
   const { page, url } = opened()
   await opened().signIn()
   const second = await page.context().newPage()

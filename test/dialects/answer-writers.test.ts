@@ -66,7 +66,7 @@ const CLAUDE = 'anthropic-claude-v1'
 const GEMINI = 'google-gemini-v1'
 const OPENAI = 'openai-responses-v1'
 
-t.test('chat: each block of reasoning is an entry of its own, a signature where its format has it', (t) => {
+t.test('chat: each block of reasoning is a separate entry, with a signature if its format has one', (t) => {
   const parts = [
     ...[part('reasoning', 'a'), part('reasoning', 'b'), signed(CLAUDE, 'S1', 'reasoning')],
     ...[signed(CLAUDE, 'S2', 'reasoning'), signed(CLAUDE, 'R', 'redacted')],
@@ -103,7 +103,7 @@ t.test('chat: a refusal, and the finish reason of the provider', (t) => {
   t.end()
 })
 
-t.test('arguments that are not JSON, or too deep to be written, are not an input of a message', async (t) => {
+t.test('arguments that are invalid JSON or nested too deeply become an empty tool input', async (t) => {
   const inputOf = (json: string): unknown => {
     const answer = wholeOfParts('messages', [tool('x'), part('arguments', json), finish()])
     return Reflect.get((answer['content'] as readonly object[])[0] ?? {}, 'input')
@@ -198,7 +198,7 @@ t.test('chat: the call of a freeform tool has a text as its input', (t) => {
   t.end()
 })
 
-t.test('responses: the call of a freeform tool has events of its own, one of a namespace names it', (t) => {
+t.test('responses: a freeform call has its own event kinds; a namespaced call names its namespace', (t) => {
   const parts = [
     ...[freeform('c1'), part('arguments', 'a'), part('arguments', 'b')],
     ...[{ ...tool('c2'), namespace: 'crm' }, part('arguments', '{}'), finish()],
@@ -217,7 +217,7 @@ t.test('responses: the call of a freeform tool has events of its own, one of a n
   t.end()
 })
 
-t.test('responses: a refusal has events of its own; an answer that was cut says why', (t) => {
+t.test('responses: a refusal has its own event kinds, and a cut-off answer gives the reason', (t) => {
   const parts = [part('refusal', 'No'), part('refusal', '.'), finish({ reason: 'content_filter' })]
   const events = eventsIn(streamOfParts('responses', parts))
   const types = events.map(({ type }) => String(type).replace('response.', ''))

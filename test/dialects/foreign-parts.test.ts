@@ -64,7 +64,7 @@ t.test('removes foreign reasoning items from a responses request', async () => {
   )
 })
 
-t.test('blocks of messages, and turns that have no other', async () => {
+t.test('drops foreign reasoning blocks from messages, and turns with no other block', async () => {
   const turn = fc.tuple(fc.constantFrom('user', 'assistant'), fc.oneof(someOf(BLOCKS), fc.constant(null)))
   fc.assert(
     fc.property(fc.array(turn, { minLength: 1, maxLength: 4 }), SPACES, (turns, space) => {

@@ -113,7 +113,7 @@ t.test('the depth of a value has the same maximum as the depth of a body', async
   t.equal(isWhole('['.repeat(10_000_000)), false)
 })
 
-t.test('a string of any length ends where JSON.parse ends it, wherever it has other bytes', (t) => {
+t.test('a string of any length ends where JSON.parse ends it, with escapes or special bytes', (t) => {
   const odd = ['\\n', '\\"', '\\\\', '\\u00e9', '\\ud83d\\ude00', '\\x', '\u0001', '"', 'é', '\u{1f600}']
   // Around the bytes that are read one by one, at each place among four.
   const lengths = [0, 1_000, 2_040].flatMap((from) => Array.from({ length: 30 }, (_, more) => from + more))

@@ -188,7 +188,7 @@ t.test('repairs escaped names, duplicate members and bytes that are not UTF-8', 
   }
 })
 
-t.test('a thread reads and writes an answer as the loop does, in memory that moves', async (t) => {
+t.test('a thread reads and writes answers as the loop does, in transferable memory', async (t) => {
   const body = JSON.stringify({
     ...message({ content: 'x' }),
     usage: { prompt_tokens: 1, completion_tokens: 2 },

@@ -156,7 +156,7 @@ t.test('ignores an event name longer than the maximum, however it is split into 
 
 const MANY = 200_000
 
-t.test('very many fields, lines and reads are one event', async (t) => {
+t.test('an event may have very many lines; too many lines without an event are refused', async (t) => {
   const { failure } = new SseReader().read(Buffer.from('id\n'.repeat(MANY)))
   t.match(failure, { name: 'upstream_invalid' })
   const reader = new SseReader()
@@ -193,7 +193,7 @@ t.test('events may have a few lines of their own, for any number of events', asy
   t.match(reader.read(Buffer.from(':\n')).failure, { name: 'upstream_invalid' })
 })
 
-t.test('events in which nothing was written are counted, and more may come with time', async (t) => {
+t.test('a stream fails after too many events without output; the limit grows with time', async (t) => {
   let nowMs = 0
   const reader = new SseReader(MIB, () => nowMs)
   for (let nth = 0; nth < BARE_EVENTS_MAX; nth++) if (reader.bareEvent() !== null) t.fail(`${nth}`)

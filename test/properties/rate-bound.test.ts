@@ -110,7 +110,7 @@ t.test('tokens that an inactive front holds do not add to the tokens granted lat
   t.ok(worst <= 0.001, `nearest to the bound: ${worst.toFixed(2)} calls`)
 })
 
-t.test('a busy key costs almost no steps of the authority, a slow one a step a call', async (t) => {
+t.test('a busy key costs the authority almost no steps, a slow key at most one per call', async (t) => {
   const run = { fronts: 2, latencyMs: 0.2, onMs: 3_000, offMs: 0, seed: 1 }
   const busy = await drive({ ...run, limitRpm: 240_000, pressure: 0.9 })
   t.ok(busy.steps < busy.admitted.length / 20, `${busy.steps} steps for ${busy.admitted.length} calls`)
@@ -118,7 +118,7 @@ t.test('a busy key costs almost no steps of the authority, a slow one a step a c
   t.ok(slow.steps <= slow.admitted.length, `${slow.steps} steps for ${slow.admitted.length} calls`)
 })
 
-t.test('a key that is over its limit costs a step a token, however many calls are refused', async (t) => {
+t.test('a key over its limit costs the authority at most one step per token despite refusals', async (t) => {
   const { steps, admitted, refused } = await drive({
     fronts: 2,
     latencyMs: 0.2,

@@ -118,7 +118,7 @@ t.test('removes a line, or puts a mistake into it', async (t) => {
   t.match(answer && withMistake(answer).text, '# 299 {"data":[]}')
 })
 
-t.test('a section runs after the commands that set the names it uses, and no others', async (t) => {
+t.test('a section runs after exactly the commands that set the names it uses', async (t) => {
   const text = '# One\n```sh\na=1\nb=2\nget() { echo "$a"; }\necho hello\n```\n# Two\n```sh\nget it\n```\n'
   t.same(
     sectionOf(blocksOf(text), 'Two', null).map((block) => block.text),
@@ -126,7 +126,7 @@ t.test('a section runs after the commands that set the names it uses, and no oth
   )
 })
 
-t.test('a script needs the variables that it reads of its environment, in a text too', async (t) => {
+t.test('a script needs the environment variables that it reads, also in template literals', async (t) => {
   const script = '// a.mjs\nconsole.log(`${process.env.A}`, process.env.B)\n// 1 2'
   const text = `# One\n\`\`\`sh\nA=1\nB=2\nC=3\nexport A B\n\`\`\`\n# Two\n\`\`\`js\n${script}\n\`\`\`\n`
   t.same(

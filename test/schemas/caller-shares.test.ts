@@ -1,7 +1,7 @@
 import t from 'tap'
 import { Shares } from '../../src/schemas/values/callers.ts'
 
-t.test('a holder has what it took minus what it returned; together they have at most the maximum', (t) => {
+t.test('a holder has the amount taken less the amount returned; the sum stays within the maximum', (t) => {
   const shares = new Shares(10)
   shares.add(4, 'one')
   t.ok(shares.fits(6, 'one'))

@@ -22,7 +22,7 @@ t.test('remedies for the operator do not refer to answer members that only the c
   t.match(failureWords('body_invalid')?.remedy, /in the list of invalid inputs/)
 })
 
-t.test('a quota is not of files alone: keys, workspaces and interns have one too', async (t) => {
+t.test('the words for an exceeded quota cover keys, workspaces and interns, not only files', async (t) => {
   t.match(failureWords('quota_exceeded'), {
     cause: /objects or bytes/,
     remedy: /raise the workspace's quota or the organization's cap\.$/,

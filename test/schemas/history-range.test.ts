@@ -31,7 +31,7 @@ t.test('refuses an impossible query with the path of its wrong member', async (t
     t.match(ask(query), { path, message: String, expected: String }, JSON.stringify(query))
 })
 
-t.test('left out are the last hour, requests, all of them, and a grain that makes a good line', async (t) => {
+t.test('defaults are the last hour, requests, no breakdown, and a grain that suits a line', async (t) => {
   t.same(ask({}), {
     metric: 'requests',
     by: 'all',

@@ -197,7 +197,7 @@ t.test('invalidations are kept for longer than a front can be silent', async (t)
   t.ok(limits.INVALIDATIONS_READ_MAX > 0)
 })
 
-t.test('the lives of a lent rate token add up to the slack of the bound', async (t) => {
+t.test('the use and return times of a lent rate token add up to the slack of the bound', async (t) => {
   t.equal(limits.RATE_USE_MS + limits.RATE_RETURN_MS, limits.RATE_SLACK_MS)
   t.ok(limits.RATE_BLOCK_MS < limits.RATE_SLACK_MS)
   t.ok(limits.RATE_PREFETCH_MIN > 1)

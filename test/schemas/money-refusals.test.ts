@@ -149,7 +149,7 @@ t.test('the remedies match the maximum of the call and the money that is left', 
   t.end()
 })
 
-t.test('the pages and the dashboard name the three cures, and no wait for a limit that never resets', (t) => {
+t.test('pages and dashboard name the three remedies, and no wait for a limit that never resets', (t) => {
   for (const name of ['credit_exhausted', 'key_limit_exceeded', 'budget_exceeded'] as const) {
     for (const words of [remedyOf(name), failureWords(name)?.remedy ?? ''])
       t.match(
@@ -164,7 +164,7 @@ t.test('the pages and the dashboard name the three cures, and no wait for a limi
   t.end()
 })
 
-t.test("of several exceeded limits reports credit first, then the key's, then the broadest budget", (t) => {
+t.test('of several exceeded limits, reports the credit first, then the key, then the widest budget', (t) => {
   const budgets = SPANS.map((span) => limitOf('workspace', span))
   const [key, credit] = [limitOf('key', 'daily'), limitOf('organization', 'lifetime')]
   t.equal(failureOf(...budgets, key, credit).name, 'credit_exhausted')

@@ -7,7 +7,7 @@ import {
 } from '../../src/schemas/workspaces/provider-keys.ts'
 import { isSecretName } from '../../src/schemas/vault/vault.ts'
 
-t.test('the secret of a provider is named by its slug, made to fit', async (t) => {
+t.test('the name of a provider key is the slug, with unsuitable characters replaced', async (t) => {
   t.same(
     ['openai', 'anthropic', 'google-ai-studio', 'Voyage.AI', 'a__b--c', '-x-', '01-ai', '9'].map(
       providerKeyName,

@@ -121,7 +121,7 @@ t.test('more seconds never cost less, and a known resolution never more than an 
   )
 })
 
-t.test('the dearest of several endpoints is held; one without a price is free', async (t) => {
+t.test('reserves the price of the dearest endpoint; an endpoint without a price is free', async (t) => {
   const made = { seconds: 2, resolution: '720p', hasAudio: false }
   t.equal(
     dearestVideoNano([null, priced({ duration_seconds: '0.1' }), priced({ duration_seconds: '0.3' })], made),
@@ -131,7 +131,7 @@ t.test('the dearest of several endpoints is held; one without a price is free', 
   t.equal(dearestVideoNano([], made), 0)
 })
 
-t.test('a name that is no SKU, and a price too fine or too large to count, give no pricing', async (t) => {
+t.test('an unknown SKU, or a price too fine or too large to count, makes pricing invalid', async (t) => {
   for (const name of [
     'duration_second',
     'duration_seconds_',

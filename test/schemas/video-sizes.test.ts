@@ -17,7 +17,7 @@ t.test('a resolution and an aspect ratio give the usual size', async (t) => {
   t.equal(text('768p', '1:1'), '768x768')
 })
 
-t.test('every size that is made from two names is of both, and has even sides', async (t) => {
+t.test('each size from a resolution and an aspect ratio matches both, and has even sides', async (t) => {
   for (const resolution of VIDEO_RESOLUTIONS) {
     for (const ratio of VIDEO_ASPECT_RATIOS) {
       const size = pixelsFor(resolution, ratio)

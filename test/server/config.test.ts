@@ -196,7 +196,7 @@ t.test('an unknown name in the file is a problem, in the environment a warning',
   t.same(good({ SLUICE_PROT: '9001' }).unknown, ['SLUICE_PROT'])
 })
 
-t.test('the name under which the banner expects a key is not an unknown setting', async (t) => {
+t.test('SLUICE_KEY, the variable that the banner names, is not an unknown setting', async (t) => {
   t.same(good({ SLUICE_KEY: 'sk' }).unknown, [])
 })
 
@@ -207,7 +207,7 @@ t.test('a file that is missing, is not JSON or is not an object is one problem',
   }
 })
 
-t.test('provider keys come from the environment or the file, by the names that are asked for', async (t) => {
+t.test('provider keys come from the environment or the file, by the requested names only', async (t) => {
   const file = join(t.testdir(), 'sluice.json')
   writeFileSync(file, JSON.stringify({ VOYAGE_API_KEY: 'from-file' }))
   const keys = good({ SLUICE_CONFIG: file, OPENAI_API_KEY: 'from-env', OTHER_API_KEY: 'x' }).providerKeys([

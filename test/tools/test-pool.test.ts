@@ -38,7 +38,7 @@ t.test('the jobs that take longest come first', async (t) => {
   t.same(longestFirst(jobs), ['c', 'b', 'a'])
 })
 
-t.test('each file runs once, and one that waits runs alongside those that calculate', async (t) => {
+t.test('runs each file once, and a mostly waiting file alongside ones that use the CPU', async (t) => {
   const files = ['a', 'b', 'c', 'server/supervisor/d', 'prove/e'].map((name) => `dist/test/${name}.test.js`)
   const began: string[] = []
   const ends: (() => void)[] = []
@@ -75,7 +75,7 @@ t.test('short files share a process, and each file is in one job', async (t) => 
   t.equal(new Set(jobs.map(({ path }) => path)).size, jobs.length)
 })
 
-t.test('files that share a node take turns in one process, those of the dashboard in another', async (t) => {
+t.test('files that share a node run in turn in one process, and dashboard files in another', async (t) => {
   const of = (folder: string) => ['a', 'b'].map((name) => `dist/test/${folder}/${name}.test.js`)
   const [pages, verbs, others] = [
     of('dashboard'),

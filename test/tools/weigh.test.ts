@@ -44,7 +44,7 @@ t.test('counts for each type of the ports the files that import it by name', asy
   t.match(found, { 'types of ports without an importer': 1, 'types of ports with one importer': 1 })
 })
 
-t.test('citations and habits are counted in comments, and habits in titles of tests', async (t) => {
+t.test('counts rule citations and habits in comments, and habits in titles of tests', async (t) => {
   const found = of({
     'src/a.ts': "/** Told by nobody. C24, B2.9 */\n// behind it\nconst at = '0xA1'; const told = 1\n",
     'test/a.test.ts': "t.test('a caller is told', async () => {})\nconst title = 'told'\n",

@@ -32,7 +32,7 @@ function mistake(text: string): string | null {
 const bytesOf = (length: number, random: () => number): Buffer =>
   Buffer.from(new Float32Array(length).map(() => random() - 0.5).buffer)
 
-t.test('vectors of every length are taken, and not without their last character or with more', async (t) => {
+t.test('accepts vectors of every length, and refuses a missing or an additional character', async (t) => {
   const random = randomFrom(1)
   for (let length = 0; length < 100; length++) {
     const text = bytesOf(length, random).toString('base64')

@@ -27,14 +27,14 @@ t.test('words keep the space before them, and the last one also the space after 
   t.end()
 })
 
-t.test('a text without words, and one of as many as it can have', async (t) => {
+t.test('a text without words has no pieces, and one with the most words has one for each', async (t) => {
   t.same(of(' '.repeat(ECHO_UNITS_MAX)).pieces, [])
   const { pieces, finish } = of('a '.repeat(ECHO_UNITS_MAX / 2))
   t.equal(pieces.length, Math.min(ECHO_TOKENS_MAX, ECHO_UNITS_MAX / 2))
   t.equal(finish, 'stop')
 })
 
-t.test('JSON with the text comes in words too, and is whole unless tokens or a stop end it', async (t) => {
+t.test('JSON with the text is also sent by words, and is whole unless tokens or a stop end it', async (t) => {
   const last = 'a "b"\n c😀 '
   const { pieces, finish } = of(last, { isJson: true, isLastCut: true })
   t.same([JSON.parse(pieces.join('')), finish], [{ text: last }, 'stop'])

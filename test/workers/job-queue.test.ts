@@ -46,7 +46,7 @@ function stand(
   return { queue, order, refused, ask, end, drain }
 }
 
-t.test('a thousand keys of one organization have one turn, and the key of another the next', async (t) => {
+t.test('a thousand keys of one organization get one turn before that of another organization', async (t) => {
   const { order, ask, drain } = stand()
   for (let nth = 0; nth < 999; nth++) ask(by('flood', `w${nth % 7}`, `k${nth}`))
   ask(by('other'))
@@ -55,14 +55,14 @@ t.test('a thousand keys of one organization have one turn, and the key of anothe
   t.equal(order.length, 1_000)
 })
 
-t.test('the running job counts: its organization comes after one that comes later', async (t) => {
+t.test('the running job counts: its organization waits for another that arrived later', async (t) => {
   const { order, ask, drain } = stand()
   for (const name of ['a', 'a', 'b']) ask(by(name))
   drain()
   t.same(order, ['a.w.k', 'b.w.k', 'a.w.k'])
 })
 
-t.test('in an organization workspaces share its turns, and keys those of their workspace', async (t) => {
+t.test('workspaces share the turns of their organization, and keys those of their workspace', async (t) => {
   const { order, ask, drain } = stand()
   ask(by('busy'))
   for (const key of ['1', '2', '3']) ask(by('o', 'many', key))

@@ -37,7 +37,7 @@ t.test('the loop and a thread read the same of a body', async (t) => {
   }
 })
 
-t.test('a name that is a known one but for its case is refused, wherever the body is read', async (t) => {
+t.test('refuses a name that differs from a known one only in case, wherever a body is read', async (t) => {
   const near = {
     Model: 'model',
     N: 'n',
@@ -95,7 +95,7 @@ t.test('the places of known members match their bytes, for each repeated member 
   )
 })
 
-t.test('a chat has 128 levels, known or not, on the loop and in a thread', async (t) => {
+t.test('a chat may have 128 levels, known or not, on the event loop and in a thread', async (t) => {
   const nested = (levels: number): string => '['.repeat(levels - 1) + ']'.repeat(levels - 1)
   const tools = (levels: number): string => {
     const list = '['.repeat(levels - 3) + ']'.repeat(levels - 3)

@@ -154,7 +154,7 @@ for (const [from, to] of PAIRS.filter(([from, to]) => from !== to))
     }
   })
 
-t.test('tools are joined by identity whichever form saved them, those of the request first', async (t) => {
+t.test('merges tools by identity whichever format saved them, with those of the request first', async (t) => {
   const chat = (name: string): object => ({ type: 'function', function: { name } })
   const { body } = merged(
     'messages',
@@ -184,7 +184,7 @@ t.test('400: tools of the request and of the preset beyond the limit of a call',
   })
 })
 
-t.test('400: fields of the own form count as those of the request', async (t) => {
+t.test('400: validates preset fields in the format of the request like request fields', async (t) => {
   for (const [config, path] of [
     [{ temperature: 'hot' }, '/temperature'],
     [{ stop_sequences: [''] }, '/stop_sequences/0'],

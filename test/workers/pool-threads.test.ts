@@ -41,7 +41,7 @@ t.test(
   },
 )
 
-t.test('the threads of a runner start with its first job, and of a front that for bodies', async (t) => {
+t.test('the first job starts the threads of a runner, and only the body thread of a front', async (t) => {
   let born = 0
   const count = (): void => void born++
   process.on('worker', count)
@@ -64,7 +64,7 @@ t.test('the threads of a runner start with its first job, and of a front that fo
   await Promise.all([runner.close(), front.close()])
 })
 
-t.test('a thread for bodies ends when none come for long, and the next body starts another', async (t) => {
+t.test('a body thread ends after some time without bodies, and the next body starts another', async (t) => {
   const pools = openPools({ shortThreads: 1, sessionThreads: 0, queueMax: 4, idleMs: 1, log: SILENT })
   t.teardown(() => pools.close())
   const threads: Worker[] = []

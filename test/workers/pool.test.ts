@@ -117,7 +117,7 @@ t.test('a job that waits is cancelled by its signal, and the one that runs is no
   t.match(await second, { ok: false, failure: { name: 'client_gone' } })
 })
 
-t.test('a job that waits until its end is over is dropped, as is one that comes after it', async (t) => {
+t.test('drops a job that waits past its deadline, and one that arrives after its deadline', async (t) => {
   const { jobs } = open(t)
   void jobs.run('embed_lexical', ENDLESS, BY)
   t.match(await jobs.run('read_body', job(), { ...BY, endsAt: performance.now() + 1 }), {
@@ -226,7 +226,7 @@ t.test('an asynchronous job that crashes is an internal failure, and the pool co
   t.match(await jobs.run('render_clip', clipInput(), BY), { ok: true })
 })
 
-t.test('a late job that outlives its time is ended with its thread, and the next one runs', async (t) => {
+t.test('an asynchronous job above its time limit ends with its thread, and the next one runs', async (t) => {
   const { jobs } = open(t, 4, { jobMsMax: 500 })
   const long = clipInput({ seconds: 10, width: 1_280, height: 720 })
   t.match(await jobs.run('render_clip', long, BY), { ok: false, failure: { name: 'deadline_exceeded' } })

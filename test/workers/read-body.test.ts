@@ -36,7 +36,7 @@ t.test('a small body is returned complete', async (t) => {
   })
 })
 
-t.test('a text that is not strict JSON is malformed, with its reason and never its text', async (t) => {
+t.test('a text that is not strict JSON is malformed, with a reason that omits the text', async (t) => {
   t.match(messageOf(Buffer.from([0x22, 0xed, 0xa0, 0x80, 0x22])), /is not UTF-8/)
   t.equal(detailOf('{"model":"m","input":"\\ud83d"}'), 'A string contains a lone surrogate.')
   t.equal(detailOf('{"model":"m","input":"x","\\udc00":1}'), 'A string contains a lone surrogate.')

@@ -186,7 +186,7 @@ t.test(
   },
 )
 
-t.test('so is one of many strings or numbers, and one of which a digest is made before others', async (t) => {
+t.test('sends small bodies of many strings or numbers to a thread, sooner with a digest', async (t) => {
   const of = (list: string, value: string, count: number) =>
     `{"model":"m","input":"x",${list}:[${`${value},`.repeat(count - 1)}${value}]}`
   for (const [body, list, value, most] of [

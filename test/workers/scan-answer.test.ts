@@ -49,7 +49,7 @@ t.test('spans cover the values and nothing else', async (t) => {
   t.equal(spans?.encoding, 'float')
 })
 
-t.test('figures of the usage are those of a parser: the last of two, any number, nothing else', async (t) => {
+t.test('reads the same usage figures as a parser: the last of two, any number, nothing else', async (t) => {
   const usages = [
     '{}',
     '{"prompt_tokens":12,"total_tokens":345}',

@@ -54,7 +54,7 @@ t.test('checks every byte at every place of three rounds as the grammar requires
   t.pass()
 })
 
-t.test('every four bytes of which numbers are made, across every border of vectors and rounds', async (t) => {
+t.test('checks all four-byte number sequences across all vector and round borders', async (t) => {
   const signs = [...'05.-, \n'].map((sign) => sign.charCodeAt(0))
   const bytes = inScanMemory(Buffer.from(LONG))
   for (const border of [16, 32, 48, 64, 80, 128]) {

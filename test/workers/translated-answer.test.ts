@@ -78,7 +78,7 @@ t.test('refuses a body that is not an answer', (t) => {
   t.end()
 })
 
-t.test('a large answer comes written, and its parts are written nowhere else', async (t) => {
+t.test('a thread returns a large answer serialized, and its parts are not serialized again', async (t) => {
   const provider = { slug: 'google', protocol: 'google' } as Endpoint['provider']
   const { endpoint } = at({ speaks: ['gemini'] }, { provider })
   const text = present(endpoint.text)

@@ -6,7 +6,7 @@ import { freePort } from '../../support/nodes/spawned.ts'
 
 const NO_PROC = process.platform === 'linux' ? false : 'there is no /proc'
 
-t.test('finds the process that listens on a port, and none on a free port', { skip: NO_PROC }, async (t) => {
+t.test('finds the process that listens on a port, and none for a free port', { skip: NO_PROC }, async (t) => {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
   t.teardown(() => void server.close())

@@ -125,7 +125,7 @@ t.test('a front with access identifies the caller by the key alone', async (t) =
   t.equal(rated.headers.get('x-ratelimit-limit'), '1000')
 })
 
-t.test('a front with routing asks the provider in its own words, and answers with the vectors', async (t) => {
+t.test('a front with routing sends the form of the provider, and returns the vectors', async (t) => {
   const answer = await asked(partsUpTo('routing'))
   t.equal(answer.status, 200)
   t.match(await answer.json(), { data: JSON.parse(VECTOR) as unknown[] })

@@ -16,14 +16,14 @@ function count(pid: number, kind: ProcessCount['kind'], s: number): ProcessCount
   return { pid, kind, cpuS: s, tickedS: s, systemS: s / 4, mainS: s / 2, switches: 10 * s, fileCalls: s }
 }
 
-t.test('reports use by kind, and counts a process that started later as a whole', async (t) => {
+t.test('reports CPU use by kind of process, and all use of a process that started later', async (t) => {
   const before = [count(1, 'serving', 4), count(2, 'postgres', 1)]
   const used = usedBetween(before, [count(1, 'serving', 6), count(2, 'postgres', 2), count(3, 'others', 1)])
   t.same(used.cpuS, { serving: 2, postgres: 1, redis: 0, others: 1 })
   t.match(used, { systemS: 1, userS: 3, mainS: 1, switches: 40, fileCalls: 2 })
 })
 
-t.test('the finer account says how much it was, and the ticks how it is divided', async (t) => {
+t.test('takes the CPU time from the finer account, and its user and system parts from ticks', async (t) => {
   const [before, after] = [count(1, 'serving', 0), { ...count(1, 'serving', 4), cpuS: 5 }]
   t.match(usedBetween([before], [after]), { systemS: 1.25, userS: 3.75 })
 })
@@ -47,12 +47,12 @@ t.test('reads CPU, main-thread time and switches of a running process', { skip }
   t.ok((own?.switches ?? 0) > 0)
 })
 
-t.test('the count of perf is its first column, and none where it may not look', async (t) => {
+t.test('reads the perf count from the first column, or null when perf could not count', async (t) => {
   t.equal(countOfPerf('48213,,raw_syscalls:sys_enter,1302456789,100.00,,\n'), 48_213)
   t.equal(countOfPerf('<not counted>,,raw_syscalls:sys_enter,0,0.00,,\n'), null)
 })
 
-t.test('the total of a summary of strace is its number of calls, with errors or without', async (t) => {
+t.test('the total of an strace summary is its call count, with or without an errors column', async (t) => {
   const summary = (total: string): string => `strace: Process 7 attached
 % time     seconds  usecs/call     calls    errors syscall
 ------ ----------- ----------- --------- --------- ----------------

@@ -68,7 +68,7 @@ t.test('the check is missed unless the parts and other processes explain the dif
   t.same(met(rowsWith(9), 1_536), [true], 'a part of a large answer may cost what its bytes do')
 })
 
-t.test('the request log costs the difference to a node without it, within a bound', async (t) => {
+t.test('the cost of the request log is the difference from a node without it, with a bound', async (t) => {
   const subjects = [
     ...SUBJECTS.slice(0, 3),
     { name: UNLOGGED, below: TOP },

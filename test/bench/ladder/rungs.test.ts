@@ -18,7 +18,7 @@ t.test('optional parts of a node are added on top of the whole front', async (t)
   t.equal(tracing?.parts.length, PARTS.length + 1)
 })
 
-t.test('a rung whose neighbour is left out stands on the next one, with all parts below it', async (t) => {
+t.test('the rung above a missing one compares with the next lower one, and keeps all parts', async (t) => {
   const [first, second] = rungsOf(['access', 'money'])
   t.match(first, { subject: 'sluice-to-access', below: null, parts: ['head', 'access'] })
   t.match(second, { below: 'sluice-to-access' })

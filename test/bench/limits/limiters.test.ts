@@ -33,7 +33,7 @@ async function statuses(
 }
 
 for (const name of LIMITERS) {
-  t.test(`${name} admits what its limit allows, by key, and ends with its Redis`, async (t) => {
+  t.test(`${name} admits the calls that the limit of a key allows, and exits with its Redis`, async (t) => {
     const target = await startLimiter(name, { limitRpm: LIMIT_RPM })
     if ('absent' in target) return void t.comment(target.absent)
     const pids = tree(target.pid).map(({ pid }) => pid)

@@ -90,7 +90,7 @@ t.test('has a curve of memory and cores over time for each kind of process', asy
   ])
 })
 
-t.test('an ended process uses no negative cores, and no samples give no figures', async (t) => {
+t.test('an ended process does not count as negative cores; no samples give no figures', async (t) => {
   const looks = [look(0, 1, 1), { ...look(2, 1, 1), cpu: new Map() }]
   t.same(processCurves('mixed', looks)[1]?.lines[0]?.points, [[2, 0]])
   t.equal(coresByRole([]).size, 0)

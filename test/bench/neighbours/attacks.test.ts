@@ -43,7 +43,7 @@ function repeat(beside: Partial<Record<VictimName, LoadResult>> = {}, frontBytes
   }
 }
 
-t.test('an attack keeps to a megabyte of requests per second, and to a rate of its own', async (t) => {
+t.test('an attack sends at most a megabyte of requests per second, or its own rate', async (t) => {
   const request = (bytes: number) => ({ method: 'POST', path: '/', headers: {}, body: 'x'.repeat(bytes) })
   t.equal(attackRate({}, [request(ATTACK_BYTES_PER_S / 2 - 100)]), 2)
   t.equal(attackRate({}, [request(2 * ATTACK_BYTES_PER_S)]), 1)
@@ -71,7 +71,7 @@ t.test("a victim's failed call under attack does not count as a quick answer", a
   t.equal(attackChecks({ name: 'range', repeats: [repeat({}, 3e8)] }, 2e8)[1]?.is_met, false)
 })
 
-t.test('each attack has a note, and each victim a row under attack and next to the burner', async (t) => {
+t.test('each attack has a note, and each victim has rows under attack and next to the burner', async (t) => {
   const rows = attackRows({ name: 'audit', repeats: [repeat()] })
   t.equal(rows.length, 2 * VICTIM_NAMES.length)
   t.ok(rows.some((row) => row.case === 'release beside audit'))
@@ -100,7 +100,7 @@ t.test('during an attack by a stream of the same endpoint, the median latency is
   t.match(checks[1], { text: /p99/, is_met: true })
 })
 
-t.test('two organizations lose nothing by sharing, and one alone is not held', async (t) => {
+t.test('two organizations lose no throughput by sharing, and a single one is not held back', async (t) => {
   const met = { share: 0.97, heldAlone: 0, failed: 0 }
   t.same(
     sharingChecks([met]).map((one) => one.is_met),

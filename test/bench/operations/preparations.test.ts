@@ -34,7 +34,7 @@ function outlineOf({ status, mediaType, body }: ExampleAnswer): unknown {
   return { status, mediaType, members: isMembers ? Object.keys(body).sort() : typeof body }
 }
 
-t.test('each of them answers as it should, the second time too, and as its example', async (t) => {
+t.test('each operation gives the expected answer twice, and the answer matches its example', async (t) => {
   const world = await startWorld()
   t.teardown(() => world.stop())
   const examples = JSON.parse(readFileSync(ANSWERS, 'utf8')) as ExampleAnswers

@@ -131,7 +131,7 @@ t.test('latencies are compared only under the same fixed rate', async (t) => {
   )
 })
 
-t.test('figures that were not taken are not compared, as NaN or as the null of a file', async (t) => {
+t.test('figures that were not measured (NaN, or null in the file) are not compared', async (t) => {
   const none = [
     rowRecord({ subject: 'sluice' }, { cpu_us_per_request: Number.NaN, requests_per_second: Number.NaN }),
     rowRecord({ subject: 'nginx' }),

@@ -31,7 +31,7 @@ t.test('picks embeddings first, then the first scenario with a peer', async (t) 
   })
 })
 
-t.test('the case with most peers is shown, and of two the one with more connections', async (t) => {
+t.test('shows the case with the most peers, and of two such the one with more connections', async (t) => {
   const three = row('embeddings', 'portkey', 2_000, '1 connection')
   t.match(cost(...both('embeddings', '1 connection'), three, ...both('embeddings')), {
     case: '1 connection',
@@ -46,7 +46,7 @@ t.test('there is no result without a peer, or without a cost on either side', as
   t.equal(cost(row('embeddings', 'sluice', 80), row('embeddings', 'nginx', 0)), null)
 })
 
-t.test('the sentence names the cost and each peer, the dearest first; bytes count by the GB', async (t) => {
+t.test('the sentence names the cost and each peer, dearest first, with bytes per GB', async (t) => {
   const found = cost(...both('embeddings'), row('embeddings', 'portkey', 2_000))
   const text = found === null ? '' : costSentence(found).text.replaceAll(/<[^>]+>/g, '')
   t.match(text, /^a call costs 80\.0 µs of CPU at sluice: 0\.040 × portkey, 2\.00 × nginx/)

@@ -49,7 +49,7 @@ t.test('does not draw single measurements, missing values or invalid times', asy
   t.equal(distributionFigures(scenarioRecord({ scenario: 'a', rows: [row('sluice', {})] })), null)
 })
 
-t.test('differing repeats have a band around their median, and the drawing has a text', async (t) => {
+t.test('repeats that differ have a band around the median, and the drawing has alt text', async (t) => {
   const fast = row('sluice', { latency_us })
   const samples = fast.samples.map((one, at) => ({
     ...one,

@@ -45,7 +45,7 @@ t.test('leaves out points that cannot be drawn, and keeps the order of the other
   t.notMatch(text, /NaN|Infinity|undefined/)
 })
 
-t.test('marks loads offered once, and states in words what both reached', async (t) => {
+t.test('marks loads that were offered once, and describes the loads that both reached', async (t) => {
   const rows = (repeats: number) =>
     ['sluice', 'nginx'].map((subject) => rowRecord({ subject, pace: 'open' }, {}, repeats))
   const figure = (repeats: number): string =>

@@ -6,7 +6,7 @@ const lines = (...all: readonly (readonly [string, readonly (readonly [number, n
   all.map(([name, points]) => ({ name, points }))
 const detail = 'p99 latency against offered load; 2,000 requests offered per second'
 
-t.test('gives latencies at the highest load that both were offered, between two points', async (t) => {
+t.test('interpolates latencies at the highest load that was offered to both', async (t) => {
   const curve = curveOf({
     lines: lines(
       [

@@ -29,7 +29,7 @@ function scenario() {
   })
 }
 
-t.test('a run becomes the page of figures and the chart of the README, missed bounds too', async (t) => {
+t.test('writes a run to the figures page and the README chart, including missed bounds', async (t) => {
   const root = temporaryFolder(t, 'publish')
   mkdirSync(join(root, 'docs/operate'), { recursive: true })
   writeFileSync(join(root, 'README.md'), `# A\n\n${BEGIN}\nold\n${END}\n\n## B\n`)

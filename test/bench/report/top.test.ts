@@ -13,7 +13,7 @@ const topOf = (results: ResultsFile): string =>
     .join('')
 const summaryText = (...scenarios: Parameters<typeof resultsFile>[0]): string => topOf(resultsFile(scenarios))
 
-t.test('the summary counts losses first, and lists losses, wins and unclear results apart', async (t) => {
+t.test('the summary counts losses first, and lists losses, wins and unclear ones separately', async (t) => {
   const text = summaryText(
     scenarioRecord({
       scenario: 'embeddings',
@@ -64,7 +64,7 @@ t.test('a check that one repeat cannot judge counts as neither lost nor won', as
   t.match(text.slice(text.indexOf('Checks that were not judged')), /cheap[\s\S]*\? not judged, taken once/)
 })
 
-t.test('the clearest of each kind of figure stands before the second of any', async (t) => {
+t.test('lists the clearest result of each kind of figure before any second result', async (t) => {
   const ratios = [
     ratioOf({ under: 'a', ratio: ratio(60) }),
     ratioOf({ under: 'b', ratio: ratio(50) }),

@@ -37,7 +37,7 @@ const node = (sizes: SizedNode['sizes']): SizedNode =>
     filledMs: 0,
   }) as unknown as SizedNode
 
-t.test('warm cells request what exists, cold ones nothing twice and nothing warm', async (t) => {
+t.test('warm cells request existing objects; cold cells request other objects, each once', async (t) => {
   const [small, large] = [
     node({ keys: 10, models: 100, files: 10 }),
     node({ keys: 100_000, models: 100_000, files: 100_000 }),

@@ -93,11 +93,11 @@ t.test('a node with steady figures passes every check', async (t) => {
   t.same(missed({}), [])
 })
 
-t.test('memory that settles is not growth, and a filling shared cache belongs to no process', async (t) => {
+t.test('memory that levels off is not growth, and a shared cache belongs to no process', async (t) => {
   t.same(missed({ frontMb: (s) => 100 + Math.min(s, 110), sharedMb: (s) => 50 + s / 10 }), [])
 })
 
-t.test('a store that comes to open the files of its tables holds no descriptors of ours', async (t) => {
+t.test('descriptors of a store that opens its table files do not count for Sluice', async (t) => {
   t.same(missed({ storeDescriptors: (s) => 500 + s }), [])
 })
 

@@ -42,7 +42,7 @@ async function endedAfter(t: Teardown, ms: number): Promise<string> {
   })
 }
 
-t.test('the end of a kept connection that crosses a call has the call sent again', async (t) => {
+t.test('sends a call again when its kept-alive connection closed as the call was sent', async (t) => {
   t.equal(await endedAfter(t, STALE_MS_MAX - 1), 'call 1 stale')
 })
 

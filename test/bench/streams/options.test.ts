@@ -21,7 +21,7 @@ t.test('--stream selects the load test of streams', async (t) => {
   t.equal(routed(TARGET.slice(0, 4))[0], 'deployment')
 })
 
-t.test('without a rate it is a closed pace of few streams, and with rates an open one of many', async (t) => {
+t.test('the load is a closed loop of few streams without a rate, and open with rates', async (t) => {
   t.match(taken(), {
     rates: [],
     connections: 8,
@@ -74,7 +74,7 @@ t.test('sends the bodies of a file in turn, streamed, each with its own model if
   t.match(read('--prompts', file), /line 2 is no JSON object/)
 })
 
-t.test('a stream is good within each given time, and a time it lacks is not a fault', async (t) => {
+t.test('a stream is good when it meets each given time, and a missing time is not a fault', async (t) => {
   const slo = sloOf('ttft=500ms,gap=50ms,total=2s')
   t.same(slo, { first: 500, gap: 50, total: 2_000 })
   t.ok(isWithin(slo, { first: 500, gap: 50, total: 2_000 }))

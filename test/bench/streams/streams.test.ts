@@ -40,7 +40,7 @@ t.test('counts whole streams with their tokens, however their events are split',
   )
 })
 
-t.test('a stream without its last event is cut, an error event fails, and each has its reason', async (t) => {
+t.test('a stream without its last event is cut, an error event fails it; both give a reason', async (t) => {
   const server = await fakeProvider(t, (response, _body, nth) => {
     if (nth === 0) return void eventsHead(response).end(chatEvents(TEXTS))
     if (nth % 3 === 0) return void eventsHead(response).end(chatEvents(TEXTS, false))

@@ -34,7 +34,7 @@ const runs = (...args: readonly string[]): unknown => {
   return typeof command === 'string' ? command : command.runs.map((one) => [one.scenario.name, ...one.args])
 }
 
-t.test('without a scenario all run, shortened; the given options come last and win', async (t) => {
+t.test('without names all scenarios run, shortened; the given options override theirs', async (t) => {
   t.same(runs(), [
     ['a', '--duration', '1'],
     ['b', '--duration', '1'],

@@ -201,7 +201,7 @@ t.test(
   },
 )
 
-t.test('a scenario leaves no temporary file and no cluster of a node, however it ends', async (t) => {
+t.test('a scenario always removes its temporary files and the Postgres cluster of a node', async (t) => {
   const outside = join(temporaryFolder(t, 'suite'), 'cluster-0f')
   mkdirSync(outside)
   const dies = `const data = require('node:os').tmpdir() + '/stand/data'

@@ -58,7 +58,7 @@ t.test('lists each effective pair of fronts and workers once', async (t) => {
   )
 })
 
-t.test('recommends the smaller pair when more bring next to nothing, and states their cost', async (t) => {
+t.test('recommends the smaller pair when more fronts add almost nothing, and shows the cost', async (t) => {
   const all = [pair(1, 1, { held: 70 }), pair(1, 2), pair(2, 2, { held: 103, ownMb: 420 })]
   t.match(recommend(all, 2), {
     pair: { fronts: 1, workers: 2 },
@@ -67,7 +67,7 @@ t.test('recommends the smaller pair when more bring next to nothing, and states 
   })
 })
 
-t.test('recommends the larger pair when it brings more, and states the loss with less', async (t) => {
+t.test('recommends the larger pair when it gains more, and states the loss of the smaller', async (t) => {
   t.match(
     recommend([pair(1, 1, { held: 70 }), pair(2, 2)], 2)?.sentence,
     /SLUICE_FRONTS=2 SLUICE_WORKERS=2: 1 × 1 gives 30 % less$/,
@@ -116,7 +116,7 @@ t.test('names the limiting resource, by the bounds of doctor', async (t) => {
   )
 })
 
-t.test('a rate holds when 99 of 100 are in time, none fails and all of the load is answered', async (t) => {
+t.test('a rate is held when 99 of 100 calls are in time, none fails and all are answered', async (t) => {
   const offered = { ratePerS: 100, p99Ms: 3 }
   t.ok(isInTime(found, offered))
   t.notOk(isInTime({ ...found, failed: 1 }, offered))
@@ -124,7 +124,7 @@ t.test('a rate holds when 99 of 100 are in time, none fails and all of the load 
   t.notOk(isInTime({ ...found, ratePerS: 90 }, offered))
 })
 
-t.test('the highest rate is found by halves, between two fifths of the ceiling and all of it', async (t) => {
+t.test('finds the highest rate by bisection from two fifths of the ceiling to the ceiling', async (t) => {
   const asked: number[] = []
   const upTo = (most: number) =>
     highestHeld(1_000, (ratePerS) => {

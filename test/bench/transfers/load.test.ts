@@ -65,7 +65,7 @@ t.test('a download counts when all of its bytes have arrived', async (t) => {
   })
 })
 
-t.test('another status, another length and a cut connection are failures with a reason', async (t) => {
+t.test('unexpected statuses, unexpected lengths and broken connections fail with a reason', async (t) => {
   let nth = 0
   const port = await serve(t, (_req, res) => {
     nth++

@@ -51,7 +51,7 @@ t.test(
   },
 )
 
-t.test('figures without a column have a line: growth of all processes together', async (t) => {
+t.test('figures without a column are in a text line, such as the growth of all processes', async (t) => {
   const text = splitText({ subject: 'a', case: 'b' }, [sample(1)])
   t.equal(text, 'a, b: CPU s/GB main thread 1.00, other threads 1.00, other processes 0.50; RSS +25 MB')
   t.match(

@@ -70,7 +70,7 @@ t.test('a removed operation breaks callers; the parameters in its path may be re
   t.same(changed({}, { path: '/a/{name}' }), [])
 })
 
-t.test('a parameter that is gone or required breaks, a new one does not unless it is required', async (t) => {
+t.test('a removed or newly required parameter is a breaking change; an optional one is not', async (t) => {
   const limit = { name: 'limit', in: 'query', schema: text }
   t.same(changed({ parameters: [limit] }, {}), ['!query limit: the parameter is gone'])
   t.same(changed({ parameters: [limit] }, { parameters: [{ ...limit, required: true }] }), [
@@ -99,7 +99,7 @@ t.test('a body that is removed or newly required breaks callers', async (t) => {
   t.same(changed({}, { body: text }), ['body: there is a body now'])
 })
 
-t.test('a member of a request that is gone, required or of fewer kinds breaks', async (t) => {
+t.test('a request member that is removed, newly required or of fewer types breaks callers', async (t) => {
   const one = object({ a: text })
   t.same(requests(one, object({})), ['!body.a: the member is gone'])
   t.same(requests(one, object({ a: text }, ['a'])), ['!body.a: the member is required now'])
@@ -139,7 +139,7 @@ t.test('an answer member that is removed, becomes optional or gets a new type br
   ])
 })
 
-t.test('compares forms that a member distinguishes with their own kind', async (t) => {
+t.test('compares each form with the form of the same kind, by the distinguishing member', async (t) => {
   const form = (type: string, members: Schema, required: readonly string[] = []): Schema =>
     object({ type: { const: type }, ...members }, ['type', ...required])
   const two = { anyOf: [form('a', { x: text }), form('b', { y: text })] }

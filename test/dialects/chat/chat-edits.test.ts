@@ -117,7 +117,7 @@ t.test('removed members are reported as dropped, unless their value is the defau
   }
 })
 
-t.test('the effort of reasoning is passed on, and the rest of it is named', async (t) => {
+t.test('sends the effort of reasoning, and reports other members of reasoning as dropped', async (t) => {
   for (const [member, added, named] of [
     ['"reasoning":{"effort":"high"}', ',"reasoning_effort":"high"', []],
     ['"reasoning":{"effort":"high","enabled":true}', ',"reasoning_effort":"high"', []],

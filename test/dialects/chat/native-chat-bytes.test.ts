@@ -37,7 +37,7 @@ const STREAM = [
 ]
 
 for (const lineEnd of ['\n', '\r', '\r\n']) {
-  t.test(`a stream with ${JSON.stringify(lineEnd)} is the same wherever its reads are cut`, async (t) => {
+  t.test(`a stream with ${JSON.stringify(lineEnd)} gives the same events however it is split`, async (t) => {
     const bytes = Buffer.concat([
       Buffer.from(`\ufeff: hello${lineEnd}${lineEnd}id: 1${lineEnd}event: message${lineEnd}`),
       streamOf(STREAM, lineEnd),
@@ -153,7 +153,7 @@ function endsChoice(bytes: Buffer): boolean {
   return /"finish_reason"|\\u/.test(bytes.toString('latin1'))
 }
 
-t.test('mutated streams never throw, give whole events, and are whole by a finish alone', async (t) => {
+t.test('mutated streams never throw, and are complete only after a finish reason', async (t) => {
   const seed = Math.floor(Math.random() * 2 ** 32)
   const random = randomFrom(seed)
   let wholes = 0

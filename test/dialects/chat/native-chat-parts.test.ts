@@ -188,7 +188,7 @@ t.test('a call with a used index gets the next free index, and so do its fragmen
   )
 })
 
-t.test('an index that differs only in an escape of the id, or that two choices have, is kept', async (t) => {
+t.test('keeps an index if its call id differs by an escape only, or another choice has it', async (t) => {
   const [first = ''] = [fragment(0, 'c1', 'f', '{')]
   t.same(
     fragmentsOf([first, first.replace('c1', 'c\\u0031')]).map(([index]) => index),

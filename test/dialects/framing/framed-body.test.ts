@@ -57,7 +57,7 @@ t.test('fails for a body that ends early, breaks off or is an HTML page', async 
   t.equal(await textOf(framed(new Pieces([Buffer.from('\n<!DOCTYPE html>')]))), 'upstream_invalid')
 })
 
-t.test('an answer has the bound of whole answers, and takes room while it is held', async (t) => {
+t.test('an answer has the size limit of whole answers, and its memory counts while held', async (t) => {
   const piece = Buffer.alloc(1024 * 1024, 0x20)
   const pieces = [Buffer.from('{'), ...Array<Buffer>(UPSTREAM_WRITTEN_BYTES_MAX / piece.length).fill(piece)]
   t.equal(await textOf(framed(new Pieces(pieces))), 'upstream_too_large')

@@ -76,7 +76,7 @@ function expectedOf(members: readonly Written[]): string {
   return `{${kept.map(({ name, key, json }) => `${key}:${name === 'model' ? upstream : json}`).join(',')}}`
 }
 
-t.test('random bodies arrive member by member, except the model and members for Sluice', (t) => {
+t.test('random bodies are sent member by member, except the model and the members for Sluice', (t) => {
   const seed = Math.floor(Math.random() * 2 ** 32)
   const random = randomFrom(seed)
   for (let nth = 0; nth < 500; nth++) {

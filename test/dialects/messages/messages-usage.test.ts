@@ -38,7 +38,7 @@ t.test('the input of the first event and the totals of later events make one usa
   t.end()
 })
 
-t.test('thinking is a part of the output, and one-hour writes are a part of the cache writes', (t) => {
+t.test('thinking counts as output, and one-hour cache writes count as cache writes', (t) => {
   const thought = (output: number, thinking: unknown): unknown =>
     reportedBy(undefined, { output_tokens: output, output_tokens_details: { thinking_tokens: thinking } })
       .tokens

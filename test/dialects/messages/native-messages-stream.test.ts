@@ -283,7 +283,7 @@ t.test('fails on errors of the provider, and on events that clients could not re
 })
 
 for (const lineEnd of ['\n', '\r', '\r\n']) {
-  t.test(`a stream with ${JSON.stringify(lineEnd)} is the same wherever its reads are cut`, (t) => {
+  t.test(`a stream with ${JSON.stringify(lineEnd)} gives the same events however it is split`, (t) => {
     const begin = Buffer.from(`\ufeff: hello${lineEnd}${lineEnd}id: 1${lineEnd}retry: 5${lineEnd}`)
     const bytes = Buffer.concat([begin, messageStreamOf(ANSWER, lineEnd)])
     t.match(summaryOf(STREAMS, [bytes]), {

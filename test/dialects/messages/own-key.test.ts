@@ -15,7 +15,7 @@ import { writerOpener } from '../../../src/server/inference/inference.ts'
 const PROMPT = '{"model":"m","max_tokens":1,"messages":[{"role":"user","content":"x"}]}'
 const CALLER = { organizationId: 'o', workspaceId: 'w', key: 'k' }
 
-t.test('the key of a workspace goes out as the protocol has it, and blame comes back to it', async (t) => {
+t.test('sends the key of a workspace in the form of the protocol, and blames it for refusals', async (t) => {
   const provider = await startFakeProvider(strictMessages())
   const egress = openEgress()
   t.teardown(async () => {

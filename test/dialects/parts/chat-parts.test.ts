@@ -18,7 +18,7 @@ import { streamOf } from '../../support/inference/provider-chunks.ts'
 import { PROVIDER_ANSWERS, PROVIDER_STREAMS } from '../../support/inference/provider-streams.ts'
 import { orNull } from '../../support/must.ts'
 
-t.test('an event that is not an object, or a known member of a wrong type, is invalid', async (t) => {
+t.test('an event is invalid if it is not an object or a known member has a wrong type', async (t) => {
   const events: readonly (object | string)[] = [
     '{',
     '[]',

@@ -93,7 +93,7 @@ t.test('texts, thoughts and calls are parts, each with its signature', async (t)
   t.not(one?.id, two?.id)
 })
 
-t.test('ids of calls are the same again, and others in another answer', async (t) => {
+t.test('reading an answer again gives the same call ids, and another answer different ones', async (t) => {
   const idOf = (responseId: string) => {
     const call = chunk([{ functionCall: { name: 'f' } }], { finishReason: 'STOP' })
     const [part] = partsOf({ ...call, responseId })

@@ -64,7 +64,7 @@ t.test('ignores figures that are not counts', async (t) => {
   for (const reported of [...none, ...odd]) t.equal(geminiUsageOf(reported), null, JSON.stringify(reported))
 })
 
-t.test('the last chunk that has usage counts, and no output where there was some is missing', async (t) => {
+t.test('the last chunk with usage counts; usage without output is missing if output came', async (t) => {
   const answer = new GeminiPartStream(failuresOfEvents({ credential: '', host: '' }))
   const take = (chunk: object) => answer.read(bodyOf([{ data: JSON.stringify(chunk) }]))
   const text = { candidates: [{ content: { parts: [{ text: 'Hi' }] } }] }

@@ -35,7 +35,7 @@ t.test('a finish reason that is a member name of every object is an unknown one'
   }
 })
 
-t.test('JSON that is nested too deeply to be written again is invalid, streamed and whole', async (t) => {
+t.test('JSON nested too deeply to be written again is invalid, streamed or whole', async (t) => {
   const deep = `{"a":${'['.repeat(20_000)}${']'.repeat(20_000)}}`
   const withDeep = (event: object): string => JSON.stringify(event).replace('"DEEP"', deep)
   const calls = { tool_calls: [{ index: 0, id: 'c', function: { name: 'f', arguments: 'DEEP' } }] }

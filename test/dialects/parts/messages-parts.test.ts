@@ -52,7 +52,7 @@ const finish = (reason: string, native: string, stopSequence: string | null = nu
 })
 const ended = [blockEnd(), stopped(), STOP]
 
-t.test('an event that is not an object, or a known member of a wrong type, is invalid', async (t) => {
+t.test('an event is invalid if it is not an object or a known member has a wrong type', async (t) => {
   const begun = block({ type: 'text', text: '' })
   const events: readonly (object | string)[] = [
     '{',

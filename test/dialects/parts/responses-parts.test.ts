@@ -85,7 +85,7 @@ const finish = (reason = 'stop', native = 'completed'): object => ({
   stopSequence: null,
 })
 
-t.test('an event that is not an object, or a known member of a wrong type, is invalid', async (t) => {
+t.test('an event is invalid if it is not an object or a known member has a wrong type', async (t) => {
   const events: readonly (Members | string)[] = [
     '{',
     '[]',

@@ -22,7 +22,7 @@ function readBoth(protocol: Dialect, parts: readonly WrittenPart[], cut: number)
 }
 
 for (const protocol of DIALECTS)
-  t.test(`${protocol}: every dialect's client gets the same of a stream and of a whole answer`, async (t) => {
+  t.test(`${protocol}: clients of every dialect get the same content, streamed or whole`, async (t) => {
     await fc.assert(
       fc.asyncProperty(WRITTEN_PARTS, fc.nat(), async (made, cut) => {
         const { read, whole } = readBoth(protocol, naturalOf(protocol, made), cut)

@@ -125,7 +125,7 @@ t.test('translates a saved messages preset to chat and to responses', async (t) 
   })
 })
 
-t.test("an effort becomes one that the model of the call knows, within the request's maximum", async (t) => {
+t.test('an effort becomes a level that the model knows, within the maximum of the request', async (t) => {
   const effort = { reasoning_effort: 'high', max_tokens: 20_000 }
   const as = (model: string, tokensMax: number | null = null): Used =>
     used('chat', 'messages', effort, { ...REQUEST, model, tokensMax })
@@ -160,7 +160,7 @@ t.test('members of Sluice are the same in every form, except members that calls 
   t.same(used('chat', 'responses', { plugins: [], transforms: [] }), { fields: {}, dropped: [] })
 })
 
-t.test("fields with one name in both of OpenAI's forms stay, unless the answer would differ", async (t) => {
+t.test('keeps fields common to chat and responses, unless they would change the answer', async (t) => {
   const tuned = {
     image_config: { size: '1K' },
     max_tool_calls: 3,
@@ -213,7 +213,7 @@ t.test('a single invalid tool is left out, and the others are kept', async (t) =
   t.same(dropped, ['tools'])
 })
 
-t.test('leaves out and names fields that Anthropic refuses next to a member of the request', async (t) => {
+t.test('drops and reports fields that Anthropic refuses next to a member of the request', async (t) => {
   const model = 'anthropic/claude-sonnet-4.5'
   const beside = (config: Members, own: Members): Used =>
     used('chat', 'messages', config, { ...REQUEST, model, hasTools: true, own })

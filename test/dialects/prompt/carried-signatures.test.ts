@@ -36,7 +36,7 @@ t.test('a signature reads back from its member as it was written, whatever its b
   )
 })
 
-t.test('a signature in its own place is its bytes; elsewhere it names its format', async (t) => {
+t.test('a signature is plain bytes in its own member, and names its format in any other', async (t) => {
   const signature = { format: CLAUDE, data: 'EqAB/+=' }
   const google = { format: GEMINI, data: 'x.y' }
   const redacted = { format: CLAUDE, of: 'redacted' } as const

@@ -14,7 +14,7 @@ import { TEXT_PROTOCOLS } from '../../../src/schemas/models/protocols.ts'
 
 const LAX = { isStrict: false } as const
 
-t.test('fields that the form carries are mapped in their own dialect, and are nowhere else', (t) => {
+t.test('fields that the common form carries are mapped in their own dialect, and only there', (t) => {
   for (const dialect of DIALECTS)
     for (const name of CARRIED.flatMap((field) => pathsIn(field, dialect).map(topOf))) {
       t.equal(fieldClass(dialect, name, { protocol: dialect, ...LAX }), 'mapped', `${dialect} ${name}`)

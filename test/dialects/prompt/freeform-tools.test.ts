@@ -53,7 +53,7 @@ const ASKED = {
 const FREEFORM_DIALECTS = ['chat', 'responses'] as const
 
 for (const dialect of FREEFORM_DIALECTS)
-  t.test(`a freeform tool of ${dialect} is a function of one text, with its calls and results`, (t) => {
+  t.test(`a freeform tool of ${dialect} becomes a function of one text, with its calls and results`, (t) => {
     const { tools, toolChoice, turns, others } = read(dialect, ASKED[dialect])
     t.match(tools, [{ name: 'apply_patch', schema: SCHEMA }])
     t.match(tools[0]?.description, /^Edits files\.\n\n.*\(lark\):\nstart: "x"$/)

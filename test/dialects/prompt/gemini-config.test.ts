@@ -75,7 +75,7 @@ t.test('reports each option of parts and tools that Gemini lacks once', async (t
   t.equal(first, 'tool_choice.disable_parallel_tool_use')
 })
 
-t.test('more texts to stop at than Gemini takes are refused where the caller has them', async (t) => {
+t.test('refuses more stop sequences than Gemini accepts, with the path in the body', async (t) => {
   const stops = ['a', 'b', 'c', 'd', 'e']
   t.same(written({ stops }).refused, [])
   for (const [dialect, path] of [

@@ -28,7 +28,7 @@ const text = (stated: string) => ({ text: stated })
 const response = (name: string, output: string) => ({ functionResponse: { name, response: { output } } })
 const called = (name: string, args: object = {}) => ({ functionCall: { name, args } })
 
-t.test('system turns at the begin are the instruction, later ones are marked text of the user', async (t) => {
+t.test('system turns at the start become the instruction, later ones marked user text', async (t) => {
   const { body } = written([systemTurn('One', ''), systemTurn('Two'), userTurn('Hi'), systemTurn('Three')])
   t.same(body, {
     systemInstruction: { parts: [text('One'), text('Two')] },
@@ -86,7 +86,7 @@ t.test('a result without a call becomes marked text', async (t) => {
   ])
 })
 
-t.test('a picture in a result is nested for Gemini 3, and follows all responses before it', async (t) => {
+t.test('a picture in a result is nested for Gemini 3, and follows all results in older ones', async (t) => {
   const turns = [
     userTurn('Go'),
     model(calledTool('1', 'f'), calledTool('2', 'g')),

@@ -57,7 +57,7 @@ t.test('names the endpoints that accept a member', (t) => {
   t.end()
 })
 
-t.test('a strict provider of the same form is not named for a member that it does not get', (t) => {
+t.test('for a member that a strict provider lacks, names a fuller endpoint of the same form', (t) => {
   for (const [dialect, name, path] of [
     ['chat', 'top_k', '/top_k'],
     ['chat', 'reasoning.max_tokens', '/reasoning/max_tokens'],
@@ -72,7 +72,7 @@ t.test('a strict provider of the same form is not named for a member that it doe
   t.end()
 })
 
-t.test('state of another provider has the path of the turns, and names that provider', (t) => {
+t.test('reports the path of turns with state of another provider, and suggests that provider', (t) => {
   for (const [dialect, name, path] of [
     ['messages', 'reasoning', '/messages'],
     ['responses', 'reasoning', '/input'],

@@ -20,7 +20,7 @@ t.test('lists the needs of a request, with the protocols that lack them', (t) =>
   t.end()
 })
 
-t.test('more stops than OpenAI takes are refused where a provider knows its members alone', (t) => {
+t.test('refuses more stop sequences than OpenAI accepts if the provider knows only its members', (t) => {
   const five = ['1', '2', '3', '4', '5']
   t.same(needs('messages', { stop_sequences: five.slice(1) }), ['/stop_sequences responses'])
   const [, strict] = needsOf(read('messages', { stop_sequences: five }))

@@ -81,7 +81,7 @@ t.test('a reference to reasoning is left out, and other references are refused',
   t.end()
 })
 
-t.test('reasoning of open models has a text, and a format may stand next to the data', (t) => {
+t.test('reasoning of open models has a text, and a signature may have its format next to it', (t) => {
   const [turn] = itemTurns(
     { type: 'reasoning', summary: [], content: [{ type: 'reasoning_text', text: 'a' }] },
     { type: 'reasoning', summary: [], signature: 'S', format: 'anthropic-claude-v1' },

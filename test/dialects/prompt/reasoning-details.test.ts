@@ -17,7 +17,7 @@ const part = {
   cache: null,
 }
 
-t.test('a text is signed, data follows its summary, and data alone is hidden reasoning', (t) => {
+t.test('a text has a signature, data follow their summary, and data alone are hidden reasoning', (t) => {
   const parts = partsOf({
     reasoning: 'all of it',
     reasoning_details: [

@@ -31,7 +31,7 @@ t.test('system blocks come first, as one text, and later system turns stay in pl
   t.end()
 })
 
-t.test('each tool result is a message, with an error in words, and pictures after the last one', (t) => {
+t.test('each tool result is a message, errors are marked, and pictures follow the last result', (t) => {
   const picture = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AA==' } }
   t.same(
     messagesOf(

@@ -97,7 +97,7 @@ function thinking(more: Body, terms: Partial<WriteTerms>): readonly unknown[] {
   return [body['thinking'], body['output_config'], dropped]
 }
 
-t.test('an effort is a budget by its share, or an effort where the model decides itself', (t) => {
+t.test('an effort becomes a share of the budget, or stays an effort if the model decides itself', (t) => {
   const budgets = { minimal: 1_024, low: 2_000, medium: 5_000, high: 8_000, xhigh: 9_500, max: 9_500 }
   for (const [effort, budget_tokens] of Object.entries(budgets)) {
     const asked = { reasoning: { effort } }
@@ -116,7 +116,7 @@ t.test('an effort is a budget by its share, or an effort where the model decides
   t.end()
 })
 
-t.test("a budget stays below the answer's maximum, and is left out where there is no room", (t) => {
+t.test('a thinking budget stays below the maximum of the answer, or is left out without room', (t) => {
   const asked = { reasoning: { max_tokens: 60_000 } }
   t.same(thinking(asked, OLD), [{ type: 'enabled', budget_tokens: 9_500 }, undefined, []])
   t.same(thinking({ ...asked, max_tokens: 1_078 }, OLD)[0], { type: 'enabled', budget_tokens: 1_024 })

@@ -73,7 +73,7 @@ t.test('events that no rule changes keep their bytes', async (t) => {
   t.same(one(bare), [{ name: 'response.created', data: bare }], 'without a response')
 })
 
-t.test('a container has the canonical model and every member that clients require', async (t) => {
+t.test('a response object has the canonical model and every member that clients require', async (t) => {
   const begun = named([{ type: 'response.created', sequence_number: 0, response: RESPONSE }])
   t.equal(
     given(begun)[0]?.data,
@@ -153,7 +153,7 @@ t.test('the last event is held until the usage with the cost is known', async (t
   t.same(stream.read(bodyOf(messageStream(['x']))), { events: null, failure: null }, 'nothing follows')
 })
 
-t.test('a usage that is missing or not credible is replaced, and a thin one is completed', async (t) => {
+t.test('replaces a missing or implausible usage, and completes an incomplete one', async (t) => {
   const usageOf = (usage: unknown, more: object = {}): unknown => {
     const response = { ...RESPONSE, status: 'completed', output: [{ type: 'message' }], usage, ...more }
     const [last] = given(named([{ type: 'response.completed', sequence_number: 0, response }]))
@@ -317,7 +317,7 @@ t.test('events that the walk cannot handle are parsed, up to their maximum size'
 })
 
 for (const lineEnd of ['\n', '\r', '\r\n'] as const) {
-  t.test(`a stream with ${JSON.stringify(lineEnd)} is the same wherever its reads are cut`, async (t) => {
+  t.test(`a stream with ${JSON.stringify(lineEnd)} gives the same events however it is split`, async (t) => {
     const events = [
       ...(RESPONSES_STREAMS['openai, a tool'] ?? []).slice(0, 4),
       ...(RESPONSES_STREAMS['a small server'] ?? []).slice(2),

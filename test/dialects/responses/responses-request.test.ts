@@ -153,7 +153,7 @@ class Texts {
   }
 }
 
-t.test('random calls arrive without our members, and without items that are not stored', async (t) => {
+t.test('random calls are sent without Sluice members and without items that are not stored', async (t) => {
   let cuts = 0
   for (let seed = 0; seed < CASES; seed++) {
     const text = new Texts(seed).body()

@@ -38,7 +38,7 @@ const FIRST = { role: 'user', content: 'What is a sluice?' }
 const NEXT = [FIRST, { role: 'assistant', content: 'A gate.' }, { role: 'user', content: 'For what?' }]
 
 for (const [form, of] of Object.entries(FORMS))
-  t.test(`${form}: every turn of a conversation begins alike, and another one does not`, async (t) => {
+  t.test(`${form}: all turns of a conversation share a prefix, and other conversations differ`, async (t) => {
     const one = of('Be brief.', [FIRST], null)
     t.same(of('Be brief.', NEXT, null), one)
     t.not(of('Be long.', [FIRST], null).prefix, one.prefix)

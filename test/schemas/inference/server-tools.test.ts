@@ -221,7 +221,7 @@ t.test('a tool that cannot be bounded is reported first, and makes all tools unb
   t.match(toolsOf('responses', { tools: mixed }), { path: '/tools/1/type', uses: null })
 })
 
-t.test('uses add up, of a tool that stands twice too; fetches are no searches', async (t) => {
+t.test('uses are added up, also of a tool declared twice; fetches do not count as searches', async (t) => {
   const uses = (more: object, dialect: Dialect = 'messages'): unknown => {
     const tools = toolsOf(dialect, more)
     return tools === null ? null : [tools.uses, tools.searches, tools.price]

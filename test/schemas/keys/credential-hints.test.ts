@@ -4,7 +4,7 @@ import { missingKeyHint, NO_CREDENTIALS, unknownKeyHint } from '../../../src/sch
 
 const RANDOM = 'a'.repeat(43)
 
-t.test('401 key_unknown: the form of a key decides its cure, and no part of it is repeated', async (t) => {
+t.test('401 key_unknown: the remedy depends on the form of the key, and repeats no part of it', async (t) => {
   const cases: readonly (readonly [key: string, cure: RegExp])[] = [
     [`sk-proj-${'Zq'.repeat(30)}`, /looks like a key of OpenAI: Sluice keys begin with `sk-sluice-v1-`/],
     [`sk-${'Zq'.repeat(24)}`, /a key of OpenAI/],
@@ -30,7 +30,7 @@ t.test('401 key_unknown: the form of a key decides its cure, and no part of it i
   t.equal(unknownKeyHint(`Bearer sk-sluice-v1-${RANDOM}`), null, 'only the store knows whether it exists')
 })
 
-t.test('401 credentials_missing: a key in another place, or without its scheme, is found', async (t) => {
+t.test('401 credentials_missing: recognizes a key in another header or without its scheme', async (t) => {
   const hint = (sent: object, header?: 'x-sluice-key') =>
     missingKeyHint({ ...NO_CREDENTIALS, ...sent }, header)
   t.equal(hint({}), null)

@@ -123,7 +123,7 @@ t.test('the names of tiers are those of modifiers, whatever spelling the provide
   t.equal(unpricedTierOf(endpoint, { service_tier: 'priority', speed: 'default' }), null)
 })
 
-t.test('the dearest price covers what the prompt, the hours and the asked tiers can reach', async (t) => {
+t.test('the dearest price covers all that the prompt, hours and requested tiers can reach', async (t) => {
   const peak = { utc_start: 1500, utc_end: 1600, prompt: '0.000009' }
   const endpoint = priced({ overrides: [LONG, peak] }, [{ when: { speed: 'fast' }, multiplier: '6' }])
   const input = (promptTokensMax: number | null, until: number, asked: Tiers = NO_TIERS): number =>
@@ -139,7 +139,7 @@ t.test('the dearest price covers what the prompt, the hours and the asked tiers 
   t.equal(dearestPricesAt(cheaper, flex).inputNanoPerMillionMax, 1.25e9)
 })
 
-t.test('the dearest price counts windows that open at a midnight, and every one within a week', async (t) => {
+t.test('the dearest price includes windows opening at midnight, and all of them after a week', async (t) => {
   const night = { utc_start: 2230, utc_end: 630, utc_days: ['friday' as const], prompt: '0.000009' }
   const endpoint = priced({ overrides: [night] })
   const input = (from: number, until: number): number =>

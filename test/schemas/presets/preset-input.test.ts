@@ -68,7 +68,7 @@ t.test(
   },
 )
 
-t.test('ignored names are limited in number and length; names that the form knows come first', async (t) => {
+t.test('ignored names have limits on number and length, and names of the form come first', async (t) => {
   const many = Object.fromEntries(
     Array.from({ length: 2 * PRESET_IGNORED_MAX }, (_, i) => [`a${String(i).padStart(4, '0')}`, 1]),
   )

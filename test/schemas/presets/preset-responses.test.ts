@@ -276,7 +276,7 @@ t.test('refuses any previous_response_id except null', async (t) => {
   t.match(read({ previous_response_id: null }), { input: { config: {}, ignored: [] } })
 })
 
-t.test('more tool steps than the most are taken with stop conditions, which overrule them', async (t) => {
+t.test('max_tool_calls above the maximum is accepted and ignored with stop conditions', async (t) => {
   const stop_server_tools_when = [{ type: 'step_count_is', step_count: 50 }]
   for (const max_tool_calls of [PRESET_TOOL_CALLS_MAX + 1, 5]) {
     t.match(read({ max_tool_calls, stop_server_tools_when }), {

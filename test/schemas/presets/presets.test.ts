@@ -33,7 +33,7 @@ t.test('a slug has only characters that a URL does not escape, and is not a dot 
     t.notOk(isPresetSlug(slug) || Value.Check(PresetParams, { slug }), JSON.stringify(slug))
 })
 
-t.test('pages of presets are those of B2', async (t) => {
+t.test('preset pages have 50 entries by default and at most 100; offsets have a maximum. B2', async (t) => {
   t.same([PRESETS_PAGE_MAX, PRESETS_PAGE_DEFAULT], [100, 50])
   t.ok(
     Value.Check(PresetPageQuery, {

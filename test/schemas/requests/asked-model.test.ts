@@ -33,7 +33,7 @@ t.test('does not keep a text that may be a key, a part of a prompt, or no model 
   for (const text of texts) t.equal(isKeptModelName(text, NEAR, KNOWN), false, text)
 })
 
-t.test('a name is kept that is like one of the catalogue, or has an author of it', async (t) => {
+t.test('keeps a name that resembles a catalogue name, or has an author of the catalogue', async (t) => {
   t.equal(isKeptModelName('acme/oen', NEAR, KNOWN), true)
   t.equal(isKeptModelName('ACME/two:free', [], KNOWN), true)
   t.equal(isKeptModelName('acme/asia-2', [], KNOWN), true)

@@ -4,7 +4,7 @@ import { isProxyRange, ProxyList } from '../../../src/schemas/values/proxies.ts'
 const bytes = (...of: readonly number[]): ArrayBuffer => new Uint8Array(of).buffer
 const mapped = (...of: readonly number[]): ArrayBuffer => bytes(...Array<number>(10).fill(0), 255, 255, ...of)
 
-t.test('a peer is found by its address or its range, also where IPv4 comes as IPv6', async (t) => {
+t.test('a peer is matched by address or range, also for an IPv4 address mapped to IPv6', async (t) => {
   const list = new ProxyList(['10.0.0.0/8', '192.0.2.7', '2001:db8::/32'])
   t.equal(list.has(bytes(10, 1, 2, 3)), true)
   t.equal(list.has(mapped(10, 1, 2, 3)), true)

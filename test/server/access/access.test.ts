@@ -63,7 +63,7 @@ for (const change of [
   )
 }
 
-t.test('a key that moved to another workspace is dropped by a change of the new one alone', async (t) => {
+t.test('only a change of the new workspace drops a key that moved to it', async (t) => {
   const key = testKey()
   const at = rig(key)
   await ask(at, key.bearer)
@@ -95,7 +95,7 @@ t.test('an unknown key is looked up again when its cache time is over', async (t
   t.equal(at.store.asked.length, 2)
 })
 
-t.test('a known key is served without the store for the grace, an unknown one never', async (t) => {
+t.test('the grace period serves known keys without the store, but never unknown keys', async (t) => {
   const key = testKey()
   const at = rig(key)
   await ask(at, key.bearer)

@@ -96,7 +96,7 @@ t.test('a key is loaded again after each change during its load, and the last st
   t.equal(loads, 21)
 })
 
-t.test('a key that changes at every load until its time is over is busy instead of old', async (t) => {
+t.test('a key that changes during every load until the time limit is reported as busy', async (t) => {
   const key = testKey()
   const at = rig(key)
   overtake(at, [{ n: 1, kind: 'workspace', id: 'w' }])

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { RECENT_CHANGES_MAX, EVERYTHING, RecentChanges } from '../../../src/server/caches/recent-changes.ts'
 
-t.test('a change after the start of a read overtakes the values it touches, and no others', async (t) => {
+t.test('a change after the start of a read invalidates only the values that it affects', async (t) => {
   const changes = new RecentChanges({ epoch: 3 })
   changes.begun()
   const start = changes.start()

@@ -74,7 +74,7 @@ t.test('the settings of a provider apply to its endpoints, unless an endpoint ha
   t.match(buildProviderText({ slug: 'openai', protocol: 'openai', strict: false }), { isStrict: false })
 })
 
-t.test("missing cache prices are the prompt's, and reasoning the completion's", async (t) => {
+t.test('missing cache prices equal the prompt price, missing reasoning the completion price', async (t) => {
   t.match(pricesOf(t, { pricing: { prompt: '0.000003', completion: '0.000015' } }), {
     completionNanoPerMillion: 15_000_000_000,
     cacheReadNanoPerMillion: 3_000_000_000,
@@ -147,7 +147,7 @@ t.test('endpoints of a model without text output have no text settings', async (
   t.ok(textOf(t, {}, { model: { architecture: { output_modalities: ['image', 'text'] } } }))
 })
 
-t.test('half a price is not a price: a text model needs both, or one of each request', async (t) => {
+t.test('a text model needs both token prices, or a price per request', async (t) => {
   t.equal(unpricedOf(t, { prompt: '0.1' }), true)
   t.equal(unpricedOf(t, { prompt: '0' }), true)
   t.equal(unpricedOf(t, { prompt: '0.1', request: '1' }), true)

@@ -13,7 +13,7 @@ const REMOTE = {
   takesUrls: false,
 }
 
-t.test('a provider without video members has the defaults of its protocol, where it has video', async (t) => {
+t.test('a provider without video settings has its protocol defaults, if those support video', async (t) => {
   t.same(buildProviderVideo('openai'), { submit: 'lookup', ...REMOTE })
   t.same(buildProviderVideo('google'), { submit: 'blind', ...REMOTE })
   t.same(buildProviderVideo('local'), {
@@ -59,7 +59,7 @@ t.test(
   },
 )
 
-t.test('the first wait is never longer than the longest, whichever of the two the entry says', async (t) => {
+t.test('the first poll delay never exceeds the maximum, whichever of them the entry sets', async (t) => {
   t.match(buildProviderVideo('openai', { poll_max_ms: 100 }), { pollFirstMs: 100, pollMaxMs: 100 })
   t.match(buildProviderVideo('openai', { poll_first_ms: 60_000 }), { pollFirstMs: 60_000, pollMaxMs: 60_000 })
 })

@@ -37,7 +37,7 @@ t.test('a provider at another address may be another Sluice, even under a shippe
   t.same(keysWith(t, { providers }, keys), { usable: ['UPSTREAM_KEY', 'OPENAI_API_KEY'], misplaced: [] })
 })
 
-t.test('an added provider at a shipped origin, or with the key in a header, is refused too', async (t) => {
+t.test('refuses a Sluice key for a provider at a shipped origin, or with its key in a header', async (t) => {
   const providers = [
     { slug: 'mine', protocol: 'openai', base_url: 'https://api.openai.com/v1/', api_key_env: 'MY_KEY' },
     {

@@ -35,6 +35,6 @@ t.test(
   },
 )
 
-t.test('an own endpoint that declares retention, or nothing, leaves the others of its model', async (t) => {
+t.test('a zero-retention list drops own endpoints that do not declare it, and no others', async (t) => {
   for (const isZdr of [false, null]) t.same(tagsOf(open(t, isZdr).list()), [['near/chat']])
 })

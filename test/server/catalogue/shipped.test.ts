@@ -74,7 +74,7 @@ t.test('every endpoint that makes video has a price, and only the local model is
   })
 })
 
-t.test('every model that writes says how it is called and how much it writes at most', async (t) => {
+t.test('text models state their protocols, and, except local and mistral, a maximum output', async (t) => {
   const offers = shipped()
     .models.filter((model) => model.isWriter)
     .flatMap((model) => model.endpoints)

@@ -47,7 +47,7 @@ t.test('reports no usage without a quota or without a usage count', async (t) =>
   t.same(aSecondLater(t, uncounted, { 'sys/fs/cgroup/cpu.stat': 'usage_usec -5\n' }), { usable: 2, used: 0 })
 })
 
-t.test('a count that starts again is not a use, and each look covers the time since the last', async (t) => {
+t.test('a counter that restarts is not usage, and a reading covers the time since the last', async (t) => {
   const root = plantedMachine(t, NESTED)
   let nowMs = 0
   const watch = new QuotaWatch({ root }, () => nowMs)

@@ -54,7 +54,7 @@ t.test('an answer that was admitted as small cannot use the reserve when it grow
   t.equal(budget.grow(of(1, MIB)), false)
 })
 
-t.test('the largest answer fits when nothing else is held, and one that leaves makes way', async (t) => {
+t.test('the largest answer fits when alone, and a cancelled waiting answer admits the next', async (t) => {
   t.equal(new AnswerBudget(UPSTREAM_ANSWERS_BYTES_MAX).take(UPSTREAM_ANSWER_BYTES_MAX), true)
   t.equal(new AnswerBudget(100).take(100), true)
   const { budget, granted, leave } = crowded()
@@ -64,7 +64,7 @@ t.test('the largest answer fits when nothing else is held, and one that leaves m
   t.same(granted, ['next'])
 })
 
-t.test('the last of answers waiting for each other is refused at once, and the other goes on', async (t) => {
+t.test('of answers waiting for each other, the last is refused and the other continues', async (t) => {
   const budget = new AnswerBudget(100)
   const reported: string[] = []
   t.ok(budget.take(50) && budget.take(30))
@@ -77,7 +77,7 @@ t.test('the last of answers waiting for each other is refused at once, and the o
   t.same(reported, ['second false', 'first true'])
 })
 
-t.test('the end of the one answer that needed no more lets one of those that wait go on', async (t) => {
+t.test('after the only answer that could finish ends, one waiting answer is refused', async (t) => {
   const budget = new AnswerBudget(100)
   const reported: string[] = []
   t.ok(budget.take(40) && budget.take(40) && budget.take(5))

@@ -15,7 +15,7 @@ const decoded = (body: ByteReader, packing: Packing, room: Room | null = null): 
   decodedBody(body, ENCODINGS[packing][0], room)
 
 for (const packing of PACKINGS)
-  t.test(`${packing}: a body is decoded wherever its reads are cut, and cut off anywhere`, async (t) => {
+  t.test(`${packing}: decodes a body however its reads are split, and detects any cut-off`, async (t) => {
     const bytes = Buffer.concat(
       await packed(
         packing,
@@ -86,7 +86,7 @@ t.test('the window of Brotli is charged to the answer budget, and released again
   t.equal(await textOf(decodedBody(new Pieces([small]), 'br', new Room(0))), 'data: x\n\n')
 })
 
-t.test('a body in no encoding stays as it is, an unknown or damaged one is invalid', async (t) => {
+t.test('a body without an encoding is unchanged; unknown encodings or damage are invalid', async (t) => {
   const plain = new Pieces([Buffer.from('data: x\n\n')])
   for (const encoding of ['', ' Identity ']) t.equal(decodedBody(plain, encoding, null), plain)
   for (const encoding of ['zstd', 'br, gzip', 'compress'])

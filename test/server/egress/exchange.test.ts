@@ -229,7 +229,7 @@ t.test(
   },
 )
 
-t.test('an answer that ends with its connection is not whole when that breaks', async (t) => {
+t.test('an answer that ends with its connection is not whole if the connection breaks', async (t) => {
   const { origin, rest } = await rigged(t)
   let reset = (): void => undefined
   const port = await bytesServer(t, (socket) => {

@@ -181,7 +181,7 @@ for (const [when, answer, read] of [
   ['before the answer', silentChat, 0],
   ['while the provider is silent in its answer', begins, 1],
 ] as const) {
-  t.test(`a caller who leaves ${when} closes the connection of the provider in the same turn`, async (t) => {
+  t.test(`a disconnect of the caller ${when} closes the provider connection in the same turn`, async (t) => {
     const { provider, exchange, egress } = await openLongCalls(t, {}, answer)
     const leaving = new AbortController()
     const outcome = exchange({ signal: leaving.signal, signalEnds: 'response' })
@@ -197,7 +197,7 @@ for (const [when, answer, read] of [
   })
 }
 
-t.test('a caller who leaves drops its waiting pieces, and an unsent call stays unsent', async (t) => {
+t.test('a disconnect drops the waiting pieces of its call, and an unsent call is never sent', async (t) => {
   const { provider, exchange } = await openLongCalls(t, {}, begins)
   const leaving = new AbortController()
   const { body } = must(await exchange({ signal: leaving.signal, signalEnds: 'response' }))

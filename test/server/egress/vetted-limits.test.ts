@@ -80,7 +80,7 @@ const soon = <T>(asked: readonly Promise<T>[]): Promise<T | 'nothing yet'> => {
   return Promise.race([...asked, turned()])
 }
 
-t.test('one host has so many connections, so many wait for them, and one more is busy', async (t) => {
+t.test('a host has VETTED_CONNECTIONS_MAX connections and VETTED_WAITING_MAX waiting calls', async (t) => {
   const rig = await rigged(t)
   const { target } = rig
   const ask = asker(rig)
@@ -95,7 +95,7 @@ t.test('one host has so many connections, so many wait for them, and one more is
   t.same(new Set(await Promise.all(asked)), new Set(['answered']))
 })
 
-t.test('streams leave the short calls to their host its connections, and blame it for no wait', async (t) => {
+t.test('streams leave connections for short calls, and waits do not count against the host', async (t) => {
   const rig = await rigged(t)
   const { target, egress } = rig
   const ask = asker(rig)
@@ -156,7 +156,7 @@ t.test('two workspaces share no connection to a host', async (t) => {
   t.equal(rig.target.connections, connections + 1)
 })
 
-t.test('endless hosts do not make endless pools: the one that was used longest ago is closed', async (t) => {
+t.test('the number of pools is limited: the least recently used pool is closed', async (t) => {
   const rig = await rigged(t)
   const { target } = rig
   const ask = asker(rig)

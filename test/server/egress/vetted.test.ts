@@ -76,7 +76,7 @@ t.test(
   },
 )
 
-t.test('each new connection is checked: a name that turns private is refused then', async (t) => {
+t.test('checks each new connection, and refuses a name that now resolves to a private address', async (t) => {
   const answers = [['127.0.0.1'], ['10.0.0.1']]
   const { target, exchange } = await rigged(t, { resolve: () => Promise.resolve(answers.shift() ?? []) })
   target.answer((_req, res) => void res.writeHead(200, { connection: 'close' }).end('first'))

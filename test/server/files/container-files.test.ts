@@ -263,7 +263,7 @@ t.test('a write beyond the limit, or into a folder, is refused and changes no fi
   t.equal((await read(stand, 'out/a.txt/b')).toString(), 'below')
 })
 
-t.test('a write notes the use of its container before it is visible, and fails without that', async (t) => {
+t.test('a write records the use of its container before the file is visible, or fails', async (t) => {
   let uses: readonly unknown[] | null = null
   let isAway = false
   const stand: TransferStand = await openTransfers(t, {

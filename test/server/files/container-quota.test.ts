@@ -119,7 +119,7 @@ const FOLDERS = 2 * COUNTED_BYTES_MIN
 const files = (quotaBytes: number): Partial<FilesOptions> => ({ quotaBytes })
 
 for (const driver of ['disk', 'S3'] as const) {
-  t.test(`of 40 racing container writes into quota for 8 exactly 8 are stored (${driver})`, async (t) => {
+  t.test(`of 40 concurrent container writes with quota for 8, exactly 8 succeed (${driver})`, async (t) => {
     // Racers wait for each other to claim: what they hold for folders must not decide who fits.
     const stand = await standOn(t, driver, { files: { ...files(80_000 + FOLDERS), quotaWaitMs: 300_000 } })
     const answers = await Promise.all(
@@ -168,7 +168,7 @@ for (const driver of ['disk', 'S3'] as const) {
     t.same(await used(stand), [(await lying(stand)) + FOLDERS, 0])
   })
 
-  t.test(`the removal of a container after 30 days frees exactly its share (${driver})`, async (t) => {
+  t.test(`removing a container after 30 days frees exactly the bytes it used (${driver})`, async (t) => {
     const stand = await standOn(t, driver)
     await sendForm(stand.port, form([filePart('x'.repeat(10_000))]))
     for (const name of ['a', 'b', 'c']) await write(stand, name, 'x'.repeat(7_000))
@@ -202,7 +202,7 @@ for (const driver of ['disk', 'S3'] as const) {
   )
 }
 
-t.test('a write that ends while it has its path holds it for a lease, and its file is counted', async (t) => {
+t.test('a write that ends after claiming its path keeps it for a lease, and its file counts', async (t) => {
   for (const isPublished of [false, true]) {
     const stand = await standOn(t, 'disk', { files: { containerWaitMs: 0 } })
     const upload = await begun(stand.files, stand.workspaceId, 30_000)
@@ -286,7 +286,7 @@ t.test('a size that was read before another write to the same path is dropped', 
   t.same(await used(stand), [9_000 + FOLDERS, 0])
 })
 
-t.test("the sweep counts a sandbox's changes to uploaded files, and nothing else of its own", async (t) => {
+t.test('the sweep counts sandbox changes to uploaded files, but not files of the sandbox', async (t) => {
   const stand = await standOn(t, 'disk')
   for (const name of ['grown', 'gone', 'same']) await write(stand, name, 'x'.repeat(10_000))
   const place = join(stand.folder, 'containers', stand.workspaceId, 'sess_abc', 'out')

@@ -96,7 +96,7 @@ for (const fault of ['error', 'reset', 'lost', 'slow'] as const satisfies readon
   )
 }
 
-t.test('clients that disconnect at random leave exactly the files reported to them or stored', async (t) => {
+t.test('after random disconnects only complete files remain, and the used bytes match them', async (t) => {
   const stand = await openTransfers(t)
   const body = form([filePart(text(400_000))])
   await Promise.all(

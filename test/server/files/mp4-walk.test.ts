@@ -68,7 +68,7 @@ t.test('a file without a video track, or without its index, is not a clip', asyn
   t.notOk(passes(new Uint8Array(0)))
 })
 
-t.test('boxes of ever new types take no memory: a provider may send half a gigabyte of them', async (t) => {
+t.test('boxes of ever new types use no memory, even in half a gigabyte of them', async (t) => {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void
   const [typeCount, typesPerPiece] = [500_000, 10_000]

@@ -56,7 +56,7 @@ t.test('a drain lets calls in flight finish', async (t) => {
   t.match(await client.closed(), /^HTTP\/1\.1 200 OK[\s\S]*"done"$/)
 })
 
-t.test('a connection that is kept over a drain is answered once more, with connection: close', async (t) => {
+t.test('a connection kept open in a drain gets one more answer, with connection: close', async (t) => {
   const [began, ended] = [gate(), gate()]
   const { port, front: http } = await front(t, async () => {
     began.open()

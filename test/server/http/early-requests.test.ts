@@ -61,7 +61,7 @@ t.test('bytes after a paid call that are not a request are refused after its ans
   t.match(await client.closed(), /^HTTP\/1.1 200[\s\S]+"embedding"/)
 })
 
-t.test('a request in the same packet as a paid call cuts both before anything is paid', async (t) => {
+t.test('a request in the packet of a paid call closes the connection before any payment', async (t) => {
   const { port, first, settled, untilSettled } = await openEmbeddings(t)
   const client = rawClient(port)
   client.send(REQUEST + REQUEST)

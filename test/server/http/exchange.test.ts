@@ -32,7 +32,7 @@ const front = (t: Test, run: Operation['run'], more: Partial<HttpOptions> = {}, 
   openFront(t, [operation({ run, deadlineMs })], more)
 const fine = { ok: true, value: { kind: 'json', value: 'done' } } as const
 
-t.test('a client that leaves while its key is loaded is settled once, and nothing runs', async (t) => {
+t.test('a call whose client disconnects during the key load settles once, and does not run', async (t) => {
   const loading = gate()
   const loaded = gate()
   const access = accessTo(keyRecords(), () => {

@@ -205,7 +205,7 @@ t.test(
   },
 )
 
-t.test('a connection closes after the reply on request, and later requests never run', async (t) => {
+t.test('a connection closes after the reply on request, and later requests do not run', async (t) => {
   for (const connection of ['close', 'Close', 'TE, close', 'close, keep-alive']) {
     for (const method of ['GET', 'HEAD']) {
       const { port, settled } = await open(t)

@@ -101,7 +101,7 @@ t.test('a call does not begin when another request in the same read closes the c
 
 const HIDDEN = `: b\r\ncontent-length: ${second.length}\r\n\r\n`
 for (const method of ['POST', 'PUT', 'PATCH', 'PROPFIND', 'QUERY', 'REPORT']) {
-  t.test(`the body of a ${method} with its length after a nameless header does not run`, async (t) => {
+  t.test(`the body of a ${method} with its length after a nameless header is not a request`, async (t) => {
     const { port, settled } = await open(t)
     for (const framing of ['', 'content-length: 0\r\n']) {
       const line = `${method} /api/v1/nowhere HTTP/1.1\r\nhost: localhost\r\n`
@@ -118,7 +118,7 @@ for (const method of ['POST', 'PUT', 'PATCH', 'PROPFIND', 'QUERY', 'REPORT']) {
   })
 }
 
-t.test('a connection ends after a request that may have an unannounced body, and else stays', async (t) => {
+t.test('a connection ends after a request with a possible unannounced body, or stays open', async (t) => {
   const { port } = await openFront(t, [
     operation({
       id: 'test.any',

@@ -49,7 +49,7 @@ const targets = fc
   .tuple(fc.constantFrom(0, 1, 2 ** 31 - 1, 1e12), fc.constantFrom(null, 0, 1, 2_000_000, ASKED_MAX))
   .map(([price, context]) => [at(price, context)])
 
-t.test('no maxima make a bound throw: they are refused by their path, or it is a whole number', async (t) => {
+t.test('no maximum makes a bound throw: it is refused with its path, or the bound is whole', async (t) => {
   const isWhole = (one: number | null): boolean => one === null || (Number.isSafeInteger(one) && one >= 0)
   fc.assert(
     fc.property(bodies, targets, fc.integer({ min: 0, max: COST_NANO_MAX }), (body, all, available) => {

@@ -65,7 +65,7 @@ t.test('each tool use counts the whole context as input again, and one more answ
   t.same(textBoundOf([summaries], summarized), both(steps * each + 2 * 10_000), 'and a summary')
 })
 
-t.test('tools without a maximum, a price or a context have no bound, and say why', async (t) => {
+t.test('tools without a maximum, a price or a context have no bound, with a reason', async (t) => {
   const context = { contextLength: 5_000 }
   const unbounded = (target: { endpoint: Endpoint }, serverTools: ServerTools): unknown => {
     const { paidNano, anyNano, unbounded: why } = textBoundOf([target], { ...ASKED, serverTools })
@@ -134,7 +134,7 @@ t.test('stored input counts as the whole context when the workspace uses its own
   t.same(textBoundOf([at(prices, OWN)], stored), { paidNano: 0, anyNano: null })
 })
 
-t.test('an input has a token for each byte, and those added for messages, tools and forms', async (t) => {
+t.test('an input counts a token per byte, plus those for messages, tools and formats', async (t) => {
   t.equal(tokensOf({}), 100)
   t.equal(tokensOf({ messages: 3 }), 100 + 3 * TOKENS_ADDED_EACH_MAX)
   t.equal(tokensOf({ tools: 2 }), 100 + 2 * TOKENS_ADDED_EACH_MAX + TOKENS_ADDED_FORMS_MAX)
@@ -168,7 +168,7 @@ t.test('output without a price needs no bound', async (t) => {
   t.same(textBoundOf([at(free, { requestNano: 5 })], open), both(5))
 })
 
-t.test('the dearest endpoint bounds the call, and those under own credentials count apart', async (t) => {
+t.test('the dearest endpoint bounds a call; endpoints under own credentials count apart', async (t) => {
   const [cheap, dear] = [at(), at({ inputNanoPerMillionMax: 3_000_000_000 }, { requestNano: 1 })]
   const own = at({ outputNanoPerMillionMax: 9_000_000_000 }, OWN)
   t.same(textBoundOf([cheap, dear], ASKED), both(300_000 + 20_000 + 1))
@@ -176,7 +176,7 @@ t.test('the dearest endpoint bounds the call, and those under own credentials co
   t.same(textBoundOf([own], ASKED), { paidNano: 0, anyNano: 190_000 })
 })
 
-t.test('an endpoint without a price has no bound and is named, also under an own key', async (t) => {
+t.test('an unpriced endpoint has no bound and is named, also when the own key is used', async (t) => {
   const unpriced = { isUnpriced: true, tag: 'acme/u' }
   t.same(textBoundOf([at(), at({}, unpriced)], ASKED), { ...both(null), unpriced: 'acme/u' })
   t.same(textBoundOf([at(), at({}, { ...unpriced, ...OWN })], ASKED), {

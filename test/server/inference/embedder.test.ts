@@ -49,7 +49,7 @@ t.test(
   },
 )
 
-t.test('when all endpoints fail, reports the one that may answer soon and lists the others', async (t) => {
+t.test('when all endpoints fail, reports the soonest available and lists the others', async (t) => {
   const { post, first, second } = await openEmbeddings(t)
   first.script(refuses(529, 'busy', { 'retry-after': '9' }))
   second.script(refuses(500))
@@ -235,7 +235,7 @@ t.test('sort by price compares the cost of the call itself, with its request pri
   t.same([first.calls.length, second.calls.length], [1, 1])
 })
 
-t.test('an unpriced endpoint is not the cheapest, and its calls are marked as unpriced', async (t) => {
+t.test('unpriced endpoints do not count as the cheapest, and their calls are marked unpriced', async (t) => {
   const { post, first, second } = await openEmbeddings(t, { secondFacts: { pricing: undefined } })
   for (const provider of [{ sort: 'price' }, { max_price: { prompt: 5 } }]) {
     const { status, headers } = await post({ ...BOTH, provider })
@@ -275,7 +275,7 @@ t.test('an endpoint that does not declare a field does not get it', async (t) =>
   t.type(body.data?.[0]?.embedding, 'string')
 })
 
-t.test('without fallbacks only the first endpoint is tried, or those that order names', async (t) => {
+t.test('without fallbacks only the first endpoint is tried, or those that `order` names', async (t) => {
   const { post, first, second } = await openEmbeddings(t)
   first.usually(refuses(500))
   t.equal((await post({ ...BOTH, provider: { allow_fallbacks: false } })).status, 502)

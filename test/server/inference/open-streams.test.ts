@@ -15,7 +15,7 @@ import {
 
 const stream = (report: () => unknown): OpenStream => ({ dueAt: 0, report: () => void report() })
 
-t.test('a stream reports soon after its beginning, then each second, all due ones in one turn', (t) => {
+t.test('a stream reports soon after its start, then each second, all due streams in one turn', (t) => {
   let now = 5_000
   const reported: string[] = []
   const streams = new OpenStreams(() => now)
@@ -109,7 +109,7 @@ t.test('the usage of a stream is its delivered output plus two seconds at its ra
   t.end()
 })
 
-t.test('figures that the provider reports on the way count, and those of Sluice are exact', (t) => {
+t.test('uses figures that the provider reports during the stream; those of Sluice are exact', (t) => {
   const usage = { input: 9, cacheRead: 4, cacheWrite: 0, output: 60, reasoning: 40 }
   const ahead = (rate: StreamRate) => rate.ahead(rate.usage(ASKED, new TextRates()), 10_000)
   const seen = { usage: null as typeof usage | null, outputBytes: 0, upstreamId: null, reported: {} }

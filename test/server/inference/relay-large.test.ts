@@ -127,7 +127,7 @@ t.test('a caller who disconnects gets no more slices', async (t) => {
   t.equal(slices, 1)
 })
 
-t.test("the time of a thread is not the provider's, before and after the first output", async (t) => {
+t.test('time in a worker thread is not provider time, before and after the first output', async (t) => {
   stopClock(t)
   const answers: ((read: PartRead) => void)[] = []
   const rest = (): Promise<PartRead> => new Promise((resolve) => answers.push(resolve))

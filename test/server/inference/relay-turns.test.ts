@@ -107,7 +107,7 @@ t.test('a node that stops during a pause ends the stream as drained', async (t) 
   t.match(await run, { failure: { name: 'draining' } })
 })
 
-t.test('a stream that ends during a pause fails by its cause, also when the rest has come', async (t) => {
+t.test('a stream aborted during a pause fails with its cause, even after the rest arrived', async (t) => {
   stopClock(t)
   for (const why of ['client_gone', 'drain'] as const) {
     const each = turns()

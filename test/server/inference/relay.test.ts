@@ -169,7 +169,7 @@ t.test('a stopping node waits neither for the end nor for the usage of a stream'
   }
 })
 
-t.test('a caller who left after its stream does not delay the end of the drain', async (t) => {
+t.test('a caller who disconnects after its stream does not delay the end of the drain', async (t) => {
   stopClock(t)
   const waiting = open({ onLeave: 'drain', stallMs: 10 * DRAIN_MS_MAX })
   waiting.block()

@@ -67,7 +67,7 @@ async function askedOf(times: Pick<EndpointText, 'firstOutputMs' | 'stallMs'>): 
   return attempt
 }
 
-t.test('a model that thinks longer than its events may pause is waited for', async (t) => {
+t.test('a model may think for its first-output limit or stall limit, whichever is longer', async (t) => {
   t.match(await askedOf({ firstOutputMs: 600_000, stallMs: 30_000 }), { beginsBy: 601_000, stallMs: 600_000 })
   t.match(await askedOf({ firstOutputMs: 30_000, stallMs: 600_000 }), { beginsBy: 31_000, stallMs: 600_000 })
 })

@@ -218,7 +218,7 @@ t.test('a prompt with media, provider tools or stored input does not train the e
   t.notOk(isPlainPrompt({ ...plain, serverTools }))
 })
 
-t.test('rates are those of an organization at an endpoint, or of a workspace at its own', async (t) => {
+t.test('learns rates per organization and endpoint, or per workspace with own credentials', async (t) => {
   const rates = new LearnedRates()
   const at = (tag: string, more: object = {}) => ({ tag, ...more }) as Endpoint
   const by = (organizationId: string, workspaceId = 'w') => ({ organizationId, workspaceId, key: 'k' })
@@ -259,7 +259,7 @@ const lies = fc.option(
   { nil: null },
 )
 
-t.test('whatever a provider reports, the usage is counts, and delivered output is never free', async () => {
+t.test('whatever a provider reports, usage is whole tokens, and delivered output is not free', async () => {
   const rates = new TextRates()
   const seen = fc.record({
     text: fc.record({ bytes: fc.nat(2 ** 25), mediaTokens: fc.nat(100_000) }),

@@ -33,7 +33,7 @@ t.test('a rewritten tool may be longer than in the request of the caller', async
   t.equal(bound('messages'), (100 + TOKENS_ADDED_FORMS_MAX + 3 * TOKENS_ADDED_EACH_MAX) * 1_000)
 })
 
-t.test("an answer of OpenAI's responses counts the maximum that a translation sends", async (t) => {
+t.test('a bound for OpenAI responses counts the maximum that the translation sends', async (t) => {
   const speaks = ['chat', 'responses'] as const
   const provider = (slug: string) => ({ provider: { slug } }) as Partial<Endpoint>
   const priced = { speaks, inputNanoPerMillionMax: 0, outputNanoPerMillionMax: 1_000_000 }

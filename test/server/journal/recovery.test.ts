@@ -13,7 +13,7 @@ import { openFolder } from '../../support/files/storage.ts'
 
 waitLong()
 
-t.test("a dead front's settlements are spent, its open takes forfeited, and the rest returns", async (t) => {
+t.test('spends the settlements of a dead front, forfeits its open takes, and returns the rest', async (t) => {
   const front = await deadFront(t)
   await recoverJournal(front.id, front.options)
   t.same(await booksOf(front), {

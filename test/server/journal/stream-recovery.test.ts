@@ -56,7 +56,7 @@ t.test('when the provider continues after a crash, the rest of the bound is forf
   t.same(credit, { spent: SPENT }, 'but not of credit')
 })
 
-t.test('a stream of a journal that was closed without its file turns forfeit into usage, once', async (t) => {
+t.test('a stream of a journal closed without its file turns forfeit into usage, once', async (t) => {
   const front = await deadFront(t, { last: TOLDOnce })
   const { lender } = front.options
   await lender.close({ journalId: front.id, rest: null, open: [], isComplete: false })
@@ -73,7 +73,7 @@ t.test('a stream of a journal that was closed without its file turns forfeit int
   }
 })
 
-t.test('after a crash of the machine later records may be lost: nothing of the bound returns', async (t) => {
+t.test('returns nothing of the bound after a machine crash that may lose later records', async (t) => {
   const front = await deadFront(t, { last: TOLDOnce })
   await recoverJournal(front.id, { ...front.options, bootId: 'another' })
   const { ledger, spent, lent, wrong } = await booksOf(front)
@@ -81,7 +81,7 @@ t.test('after a crash of the machine later records may be lost: nothing of the b
   t.same([spent, lent, wrong], [LENT, 0, []])
 })
 
-t.test('an answer by own credentials is charged where they count, and takes no credit', async (t) => {
+t.test('an answer under own credentials is charged where BYOK counts, and takes no credit', async (t) => {
   const paid = { organization: false, workspace: true, key: false }
   const front = await deadFront(t, { last: [{ costNano: 300, isByok: true, isDrained: true, paid }] })
   await recoverJournal(front.id, front.options)

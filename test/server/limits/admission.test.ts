@@ -19,7 +19,7 @@ t.test('a key without a limit is admitted at once, and its answers have no rate 
   t.equal(redis.steps, 0)
 })
 
-t.test('an admitted call reports policy, remaining and reset in both forms', async (t) => {
+t.test('an admitted call returns policy, remaining and reset in both header formats', async (t) => {
   const { call } = open()
   t.same(await call(keyOf(600)), {
     failure: null,
@@ -85,7 +85,7 @@ t.test('a single client that waits Retry-After is admitted, whatever the limit',
   }
 })
 
-t.test('a key that is known to be over its limit is refused at once, without the authority', async (t) => {
+t.test('a key known to be above its limit is refused at once, without the authority', async (t) => {
   const { admission, redis, call } = open()
   const key = keyOf(1)
   await call(key)
@@ -194,7 +194,7 @@ t.test(
   },
 )
 
-t.test('calls that are soon due survive the loss of the authority, at the pace of the share', async (t) => {
+t.test('calls due soon are still admitted without the authority, at the rate of the share', async (t) => {
   const { admission, redis, simulation, wait } = open({ liveFronts: 2 })
   const key = keyOf(30_000)
   await wait(300)

@@ -184,7 +184,7 @@ t.test(
   },
 )
 
-t.test('waiting calls go on once the others are gone, and after LOOP_WAIT_MS_MAX in any case', async (t) => {
+t.test('waiting calls start when other organizations are idle, or after LOOP_WAIT_MS_MAX', async (t) => {
   const { share, use, pass, now } = shared()
   share.saw('b')
   use('a', 100 * LOOP_WAIT_MS_MAX)

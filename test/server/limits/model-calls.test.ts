@@ -58,7 +58,7 @@ t.test('a call without limits, or whose limits were removed, does not ask the au
   t.equal(authority.takes.length, 0)
 })
 
-t.test('a refusal for parallel calls names the owner of the limit, with a wait of one second', async (t) => {
+t.test('a refusal for parallel calls names the limit owner, with a Retry-After of 1 second', async (t) => {
   const { admit, authority } = open(t)
   authority.answer = ({ places }) => ({ isGranted: false, by: places[1] ?? { owner: '', max: 0 } })
   const { failure, headers } = await admit({ max_parallel: 5 }, { max_parallel: 9 })
@@ -79,7 +79,7 @@ t.test('a refusal for parallel calls names the owner of the limit, with a wait o
   )
 })
 
-t.test('a key with all its places on this front is refused without asking the authority', async (t) => {
+t.test('a key with all places taken on this front is refused without the authority', async (t) => {
   const { admit, authority } = open(t)
   const held = [await admit({ max_parallel: 2 }), await admit({ max_parallel: 2 })]
   for (let n = 0; n < 500; n += 1) t.equal((await admit({ max_parallel: 2 })).failure?.name, 'rate_limited')
@@ -105,7 +105,7 @@ t.test(
   },
 )
 
-t.test("a call that needs more than a minute's tokens is refused without a wait", async (t) => {
+t.test('a call of more tokens than a minute allows is refused without a Retry-After', async (t) => {
   const { admit, authority } = open(t)
   const { failure } = await admit({ rate_limit_tpm: 1_000 }, {}, 1_001)
   t.match(failure, {
@@ -166,7 +166,7 @@ t.test('at its end a call takes or returns the difference to its expected tokens
   )
 })
 
-t.test('a limit that the authority called full stays so for a while without it', async (t) => {
+t.test('a limit that the authority reported as full stays so for a while without it', async (t) => {
   const { admit, authority, clock } = open(t)
   authority.answer = ({ places: [by] }) => ({ isGranted: false, by: by ?? { owner: '', max: 0 } })
   t.equal((await admit({ max_parallel: 10 })).failure?.name, 'rate_limited')
@@ -222,7 +222,7 @@ t.test('tokens of a call that began without the authority are reported to it lat
   t.match(authority.backs, [{ tokens: 70 }])
 })
 
-t.test('a failing authority refuses no call by itself; places that it may have taken go back', async (t) => {
+t.test('a failing authority refuses no call, and places that it may have taken are released', async (t) => {
   const { admit, authority } = open(t)
   authority.answer = () => null
   const one = await admit({ max_parallel: 1 })

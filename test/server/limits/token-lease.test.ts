@@ -104,7 +104,7 @@ t.test('no more is owed than was spent, however often the authority fails and re
   t.ok(owed > 0 && owed <= admitted, `${owed} of ${admitted} are owed`)
 })
 
-t.test('a call that waited for the authority waits for its share only in the remaining time', async (t) => {
+t.test('a call that waited for the authority has only the rest of its time for its share', async (t) => {
   const waits: number[] = []
   const later: LeaseDeps['later'] = (run, ms) => {
     waits.push(ms)

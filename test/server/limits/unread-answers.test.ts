@@ -21,7 +21,7 @@ t.test(
   },
 )
 
-t.test('counts one piece of a download, nothing of a shared answer, and all of others', async (t) => {
+t.test('counts one piece of a download, nothing of a shared answer, and other answers in full', async (t) => {
   const reply = (more: Partial<Reply>): Reply => ({
     status: 200,
     statusLine: '200 OK',

@@ -52,7 +52,7 @@ t.test(
   },
 )
 
-t.test('the roots of SLUICE_EGRESS_CA are trusted besides those of Node', { skip: NO_OPENSSL }, async (t) => {
+t.test('trusts the roots of SLUICE_EGRESS_CA as well as those of Node', { skip: NO_OPENSSL }, async (t) => {
   const authority = startAuthority(t)
   const pair = authority.issue(['IP:127.0.0.1'])
   const allow = { SLUICE_EGRESS_ALLOW: '127.0.0.1' }

@@ -172,7 +172,7 @@ t.test(
   },
 )
 
-t.test('a front on a Postgres older than its directory takes no money until that is accepted', async (t) => {
+t.test('a front on a Postgres older than its data takes no money until this is accepted', async (t) => {
   const kept = { node: 'n', read: () => 2, keep: () => Promise.resolve() }
   const { store, key, open } = await openStand(t, kept)
   const front = open()

@@ -21,7 +21,7 @@ function means(...keys: readonly ReturnType<typeof testKey>[]) {
   return { store, options: { keys: store, feed: testFeed(), graceMs: 300_000, now: () => 0 } }
 }
 
-t.test('a front knows the keys that were handed to it before it serves, and hands on its own', async (t) => {
+t.test('a front knows handed-over keys before it serves, and hands over its own', async (t) => {
   const keys = [testKey(), testKey(), testKey()]
   const { store, options } = means(...keys)
   const channel = handing(

@@ -80,7 +80,7 @@ t.test('a front that held and booked nothing for days books its next call on the
   t.ok(money.lender.asked.pulse <= pulse + 2, 'once it knows the day it asks nothing more')
 })
 
-t.test('the end of a day gives back its money, and calls under way are paid on their own day', async (t) => {
+t.test('the end of a day returns its money, and running calls are charged to their own day', async (t) => {
   const money = openMoney({ w1: { daily: 1_000 } })
   await money.paid(800, 100)
   const open = await money.held({ nano: 700 })
@@ -95,7 +95,7 @@ t.test('the end of a day gives back its money, and calls under way are paid on t
   t.same(money.lender.violations, [])
 })
 
-t.test('a day comes with a request for money too, and the call gets all of it on the new day', async (t) => {
+t.test('a request for money also reveals a new day, and the call gets all its money that day', async (t) => {
   const money = openMoney({ o1: { lifetime: 2_000 }, w1: { daily: 1_000 } })
   await money.paid(500, 0)
   money.lender.today = '2026-11-21'
@@ -276,7 +276,7 @@ t.test('a front with a closed journal takes no more money', async (t) => {
   t.ok(money.fenced())
 })
 
-t.test('a front without limits learns from its books that its journal was closed', async (t) => {
+t.test('a front without limits learns from the books answer that its journal was closed', async (t) => {
   const money = openMoney()
   await money.paid(1)
   money.lender.close({ journalId: 'f1', rest: null, open: [], isComplete: true })

@@ -40,7 +40,7 @@ t.test("a refusal names credit before the key's limit, and a broad budget before
   t.equal(failureOf(await budgets.held({ nano: 11 })).metadata?.interval, 'monthly')
 })
 
-t.test('money paid here counts as used before the books have it, and idle money as unheld', async (t) => {
+t.test('money spent here counts as used before it is booked, and idle money as available', async (t) => {
   const money = openMoney({ k1: { monthly: usd(10) } })
   await money.paid(usd(10), usd(4))
   t.equal(money.lender.asked.flush, 0)
@@ -112,7 +112,7 @@ t.test('an answer from before a change is not cached', async (t) => {
   t.equal(nameOf(await money.held({ nano: 5 })), 'credit_exhausted')
 })
 
-t.test('while others hold the missing money a call tries to get it, and is then refused', async (t) => {
+t.test('a call retries while other calls hold the missing money, and is then refused', async (t) => {
   const one = openMoney({ o1: { lifetime: 1_000 } })
   const other = openMoney({}, one, { id: 'f2' })
   const holding = await one.held({ nano: 600 })

@@ -62,7 +62,7 @@ t.test('a call that listed several models is booked under the one that answered.
   t.not(second?.model, 'other')
 })
 
-t.test('the takes of one turn are written together, and callers learn of theirs only then', async (t) => {
+t.test('takes of one turn are written together, and callers are notified only afterwards', async (t) => {
   const money = openMoney()
   await money.runFor(5)
   const { writes } = money.journal
@@ -81,7 +81,7 @@ t.test('the takes of one turn are written together, and callers learn of theirs 
   t.same([money.journal.writes - writes, money.spend.reading.takes], [1, 20])
 })
 
-t.test('takes that could not be written leave nothing, and their money is there for the next', async (t) => {
+t.test('takes that cannot be written leave no record, and their money is free for the next', async (t) => {
   const money = openMoney({ o1: { lifetime: 1_000 } })
   await money.paid(1_000, 0)
   await money.runFor(5)
@@ -101,7 +101,7 @@ t.test('takes that could not be written leave nothing, and their money is there 
   t.match(money.lender.usage, [{ costNano: 0 }])
 })
 
-t.test('a call that ends before its take was written has both in the journal, or neither', async (t) => {
+t.test('a call that ends before its take is written journals take and settlement, or neither', async (t) => {
   const money = openMoney({ o1: { lifetime: 1_000 } })
   await money.paid(1_000, 0)
   for (const isFull of [false, true]) {
@@ -141,7 +141,7 @@ t.test('a call takes money from all of its accounts, or from none', async (t) =>
   await money.paid(500)
 })
 
-t.test('a cost above the bound is cut to it, and the rest reported as an overrun', async (t) => {
+t.test('a cost above the bound is capped, and the excess is reported as an overrun', async (t) => {
   const money = openMoney({ o1: { lifetime: 1_000 } })
   await money.paid(600, 900)
   await money.runFor(2 * BOOKS_FLUSH_MS)

@@ -77,7 +77,7 @@ t.test('the wait and the duration of short jobs are counted over all processes',
     t.match(text, `sluice_short_${line}\n`)
 })
 
-t.test('each front has its delay, and one that is being replaced the larger of the two', async (t) => {
+t.test('each front has one delay: during a replacement, the larger of its two processes', async (t) => {
   const fronts = [createMetrics(0), createMetrics(0), createMetrics(1)]
   t.teardown(() => fronts.forEach((front) => front.close()))
   const text = await aggregate(await Promise.all(fronts.map((front) => front.snapshot())))

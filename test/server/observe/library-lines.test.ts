@@ -13,7 +13,7 @@ const PRINTING = `
     process.emitWarning('NodeVersionSupportWarning: wants\\nanother Node')
   })`
 
-t.test('output of libraries is in the log of each process, a line each, without secrets', async (t) => {
+t.test('logs library output of each process, one entry per line, without secrets', async (t) => {
   const preload = join(t.testdir({ 'printing.mjs': PRINTING }), 'printing.mjs')
   const node = await startNode(t, { ...(await nodeSettings(t)), NODE_OPTIONS: `--import ${preload}` })
   const textsOf = (role: string): readonly unknown[] =>

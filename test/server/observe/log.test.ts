@@ -38,7 +38,7 @@ t.test('a canary secret appears in no line, whatever field carries it', async (t
   }
 })
 
-t.test('strikes out unknown secrets by place: bearer tokens, passwords of URLs, named fields', async (t) => {
+t.test('redacts unknown secrets by position: bearer tokens, URL passwords, named fields', async (t) => {
   const { log, lines } = kept()
   log.error('event', {
     header: `Bearer ${CANARY}`,
@@ -179,7 +179,7 @@ t.test("a front redacts the secrets of the supervisor, and the addresses of the 
   t.end()
 })
 
-t.test('keeps no query or content of a cause: a JSON syntax error quotes its input', async (t) => {
+t.test('logs no query or content of a cause, such as input quoted in a JSON syntax error', async (t) => {
   const { log, lines } = kept()
   log.error('event', { cause: syntaxError('{"prompt": oh the prompt}') })
   log.error('event', { cause: { body: 'the content' } })

@@ -83,7 +83,7 @@ t.test(
   },
 )
 
-t.test('an event-loop delay is quoted less its sampling, and an empty sample as none', async (t) => {
+t.test('event-loop delay is reported minus the sampling interval, an empty sample as zero', async (t) => {
   t.same(
     [5e6, 0.4e6, 505e6, NaN].map((nanoseconds) => delayOf(nanoseconds, 5)),
     [0, 0, 0.5, 0],

@@ -88,7 +88,7 @@ t.test('metrics get the overhead: the duration minus the time of the provider', 
   ])
 })
 
-t.test('a call of an endpoint without a price is counted apart, by operation and provider', async (t) => {
+t.test('calls to an unpriced endpoint are counted apart, by operation and provider', async (t) => {
   const { observer, counted } = open()
   observer.settled(call({ notes: { provider: 'acme', isUnpriced: true } }))
   observer.settled(call({ notes: { provider: 'acme' } }))

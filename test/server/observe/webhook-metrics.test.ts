@@ -2,7 +2,7 @@ import t from 'tap'
 import { aggregate, createMetrics } from '../../../src/server/observe/metrics.ts'
 import { createWebhookMeters } from '../../../src/server/observe/runner-metrics.ts'
 
-t.test('attempts of runners are summed; deliveries, which all of them count, are not', async (t) => {
+t.test('attempts are summed over runners; deliveries are not, as every runner counts all', async (t) => {
   const runners = [
     { waiting: 3, dead: 1 },
     { waiting: 2, dead: 2 },

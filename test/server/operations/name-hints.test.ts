@@ -76,7 +76,7 @@ t.test('the error for a model of another operation names its output and suitable
   t.equal(front.settled[0]?.askedModel, 'acme/chat', 'the request log has it')
 })
 
-t.test('a provider that is not set up is named to callers, and its variable to the log alone', async (t) => {
+t.test('the error for a provider without a key names it, and only the log names its variable', async (t) => {
   const front = await openEmbeddings(t)
   const message = await messageOf(front, { model: 'acme/unset' })
   t.match(

@@ -92,7 +92,7 @@ t.test('scim.list_resource_types 200: users with their extension, and groups', a
   t.equal(body.Resources.length, 2)
 })
 
-t.test('scim.get_resource_type 200: one by its id equals its entry in the list', async (t) => {
+t.test('scim.get_resource_type 200: a resource type read by id equals its entry in the list', async (t) => {
   const ask = await openDiscovery(t)
   const {
     body: { Resources },
@@ -117,7 +117,7 @@ t.test('scim.list_schemas 200: returns the schemas of users, groups and the user
   })
 })
 
-t.test('scim.get_schema 200: one by its URN, in any case, equals its entry in the list', async (t) => {
+t.test('scim.get_schema 200: a schema read by URN in any letter case equals its list entry', async (t) => {
   const ask = await openDiscovery(t)
   const {
     body: { Resources },
@@ -232,7 +232,7 @@ t.test('scim.get_schema 400, 404: an id that cannot be decoded, and unknown ids'
   }
 })
 
-t.test('scim.refuse_me 501: a token stands for no user, whatever the method and the body', async (t) => {
+t.test('scim.refuse_me 501: a token does not represent a user, for any method and body', async (t) => {
   const ask = await openDiscovery(t)
   for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']) {
     const answer = await ask('/Me', method, method === 'GET' ? undefined : '{"a":1}')

@@ -98,7 +98,7 @@ for (const kind of REDIS_KINDS) {
     t.match(await take(authority, placed('b:1', 1)), { isGranted: true })
   })
 
-  t.test(`${kind}: a lower maximum admits no call until enough have ended`, async (t) => {
+  t.test(`${kind}: under a lower maximum, admits no call until enough calls have ended`, async (t) => {
     const { authority } = await open(t, kind)
     for (const id of ['a', 'b', 'c']) await take(authority, placed(id, 3))
     for (const id of ['a', 'b']) {
@@ -108,7 +108,7 @@ for (const kind of REDIS_KINDS) {
     t.match(await take(authority, placed('d', 2)), { isGranted: true })
   })
 
-  t.test(`${kind}: a minute's tokens may come at once; more of them wait as long as reported`, async (t) => {
+  t.test(`${kind}: tokens of one minute can be used at once, and more wait the reported time`, async (t) => {
     const { authority } = await open(t, kind)
     const call = metered('a', 6_000)
     const passed = stopwatch()
@@ -137,7 +137,7 @@ for (const kind of REDIS_KINDS) {
     t.ok('retryAfterMs' in refused && refused.retryAfterMs <= most && refused.retryAfterMs >= least)
   })
 
-  t.test(`${kind}: a clock that went back refuses no longer than tokens may be owed`, async (t) => {
+  t.test(`${kind}: after a clock set back, refuses calls for at most TOKENS_OWED_MS_MAX`, async (t) => {
     const { authority, outside } = await open(t, kind)
     await take(authority, metered('a', 6_000), 6_000)
     await outside.set(STATE, String((Date.now() + 7_200_000) * 1_000))

@@ -58,7 +58,7 @@ for (const [refusal, cause] of [
   ['NOSCRIPT No matching script.', /NOSCRIPT/],
   ['MOVED 3999 127.0.0.1:6381', /MOVED, Redis runs as a cluster/],
 ] as const) {
-  t.test(`a Redis that answers pings and refuses scripts is away: ${refusal.slice(0, 24)}`, async (t) => {
+  t.test(`a Redis that refuses scripts counts as unavailable: ${refusal.slice(0, 24)}`, async (t) => {
     const redis = await openScriptedRedis(t)
     const log = keptLog()
     const state = openState({ url: redis.url, log })

@@ -162,7 +162,7 @@ for (const kind of REDIS_KINDS) {
     },
   )
 
-  t.test(`${kind}: a stopped Redis rejects at once, and is used again when it is back`, async (t) => {
+  t.test(`${kind}: requests to a stopped Redis fail at once, and succeed after its restart`, async (t) => {
     const { authority, redis } = await open(t, kind)
     await redis.kill()
     await t.rejects(authority.lend(ask({})))

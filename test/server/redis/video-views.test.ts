@@ -223,7 +223,7 @@ t.test('views that waited for Redis are put in batches, those of ended jobs firs
   t.match(fake.parts[0]?.[0], 'vid_ended')
 })
 
-t.test('a view that Redis refused, without going away, is put with the next one that it takes', async (t) => {
+t.test('a view that Redis refuses while available is put with the next successful one', async (t) => {
   const fake = notingState()
   const views = openVideoViews(fake as unknown as State)
   t.teardown(() => views.close())

@@ -45,7 +45,7 @@ t.test('stopping waits for the running turn, and none follows', async (t) => {
   t.same([began, ended], [1, 1])
 })
 
-t.test('a requested turn comes at once, or after the one under way; none after the end', async (t) => {
+t.test('a requested turn starts at once or after the running one, and never after the end', async (t) => {
   let turns = 0
   let finish = (): void => undefined
   let ask = (): void => undefined

@@ -70,7 +70,7 @@ function stand(
 
 const REST = PRUNE_REST_TIMES * 10
 
-t.test('kinds alternate batch by batch, with a rest after each that grows with it', async (t) => {
+t.test('kinds alternate by batch, with a pause that grows with the time of the batch', async (t) => {
   const { deps, reported, ended, counted } = stand({ jobs: [5, 7], webhooks: [1] })
   t.same(await prune(deps), { rows: { jobs: 12, webhooks: 1 }, failed: [], isWhole: true })
   t.same(reported, ['jobs', REST, 'webhooks', REST, 'jobs', REST])

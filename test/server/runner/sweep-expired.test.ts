@@ -15,7 +15,7 @@ import { OWN_PLACE } from '../../support/files/sweeps.ts'
 
 t.setTimeout(600_000)
 
-t.test('an expired file goes with its bytes and its quota, and no other', async (t) => {
+t.test('removes the bytes of an expired file and frees its quota, and removes no other file', async (t) => {
   const [{ files, store, workspaceId }, { storage }] = [await openFileStand(t), await openDisk(t)]
   const parts = {
     rows: openFileSweep(store),

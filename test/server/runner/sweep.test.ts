@@ -66,7 +66,7 @@ for (const driver of ['disk', 'S3'] as const) {
     )
   })
 
-  t.test(`${driver}: keeps objects without a row where the place is another installation's`, async (t) => {
+  t.test(`${driver}: keeps objects without a row in the storage of another installation`, async (t) => {
     const stand = await standOn(t, driver)
     await litter(stand)
     const later = CONTAINER_KEPT_MS + 1_000
@@ -123,7 +123,7 @@ t.test('stale uploads are all swept, even if they are more than one claim takes'
   t.equal(must(await stand.files.usage(stand.workspaceId)).reservedBytes, 0)
 })
 
-t.test('S3: sweeps listings of many pages to their end, with ids that sort around the slash', async (t) => {
+t.test('S3: processes listings of many pages in full, with ids that sort around the slash', async (t) => {
   const stand = await standOn(t, 'S3')
   const { storage, workspaceId, s3 } = stand
   if (s3 === null) throw new Error('not S3')

@@ -68,7 +68,7 @@ t.test('a disconnect of the caller ends a listing, and closes its folders', asyn
   t.same(await leftOpen(before), [])
 })
 
-t.test('a container with too many folders for a listing fails apart from storage that is away', async (t) => {
+t.test('a container with too many folders fails with another error than unavailable storage', async (t) => {
   const { list } = await filled(t, 2_600, (path) => mkdirSync(path))
   t.match(await list(CONTAINER, null, 1), { failure: { name: 'container_too_large' } })
 })

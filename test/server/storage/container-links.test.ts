@@ -153,7 +153,7 @@ t.test('removing a container removes links and not their targets', LINKS, async 
   t.same(must(await storage.containers.listContainers(null)).containers, [])
 })
 
-t.test('a folder with more names than are held at once is listed whole and in order', LINKS, async (t) => {
+t.test('lists a folder with more names than fit in memory completely and in order', LINKS, async (t) => {
   const { storage, container } = await planted(t)
   const names = Array.from({ length: 4_500 }, (_, nth) => `n${(nth * 7_919) % 4_500}`)
   for (const name of names.slice(0, 30)) {
@@ -165,7 +165,7 @@ t.test('a folder with more names than are held at once is listed whole and in or
   t.same(listed, [...names.slice(0, 30).map((name) => `${name}/f`), 'plain'].sort())
 })
 
-t.test('links swapped in while files are opened, listed and written never lead outside', LINKS, async (t) => {
+t.test('links swapped in during file operations never lead outside the container', LINKS, async (t) => {
   const { storage, folder } = await openDisk(t)
   const result = await raceLinks(storage, folder, 1_000)
   t.same(result.leaks, [])

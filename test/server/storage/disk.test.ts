@@ -81,7 +81,7 @@ t.test('other files and folders are not listed as objects', async (t) => {
   )
 })
 
-t.test('a listing continues where the page before ended, whatever was removed meanwhile', async (t) => {
+t.test('a listing continues where the last page ended, whatever was removed in between', async (t) => {
   const { storage, folder } = await openDisk(t)
   for (const fan of ['0aa', '1bb']) {
     await mkdir(join(folder, 'objects', fan))

@@ -37,7 +37,7 @@ t.test(
   },
 )
 
-t.test('an upload is one request of known length that never replaces, under its prefix', async (t) => {
+t.test('an upload is one request of known length under its prefix, and never replaces objects', async (t) => {
   const { storage, s3 } = await openS3(t)
   await put(storage, 'file_a', CONTENT)
   t.same(s3.calls, ['put node/objects/file_a'])
@@ -94,7 +94,7 @@ for (const [call, run] of CALLS) {
   }
 }
 
-t.test('a put with a lost answer is recognized as ours, and another object of the name is not', async (t) => {
+t.test('a put with a lost answer recognizes its own object, and fails for another one', async (t) => {
   const { storage, s3 } = await openS3(t)
   s3.failNext('put', 'lost')
   t.match(await storage.publish('file_a', await staged(storage, CONTENT)), { ok: true })

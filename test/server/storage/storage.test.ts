@@ -81,7 +81,7 @@ for (const [driver, open] of [
     t.equal((await contentOf(storage, 'file_a')).toString(), 'first')
   })
 
-  t.test(`${driver}: an object that is not there is missing, has no facts and is removed once`, async (t) => {
+  t.test(`${driver}: an unknown object is missing, without facts, and can be removed`, async (t) => {
     const { storage } = await open(t)
     t.match(await storage.open('file_a'), { ok: false, failure: { name: 'content_missing' } })
     t.equal(must(await storage.stat('file_a')), null)
@@ -112,7 +112,7 @@ for (const [driver, open] of [
       await t.rejects(async () => storage.stat(id), id)
   })
 
-  t.test(`${driver}: an upload beyond the room is refused, one within it is not`, async (t) => {
+  t.test(`${driver}: refuses an upload beyond the free space, and accepts one within it`, async (t) => {
     const { storage } = await open(t)
     t.match(await storage.stage(2 ** 50), { ok: false, failure: { name: 'storage_full' } })
     const staging = must(await storage.stage(1_000))

@@ -160,7 +160,7 @@ t.test('a reader that is closed while it waits for a piece read ahead fails with
   t.equal(buffers.lent.size, 0)
 })
 
-t.test('a failed read ahead is reported when its piece is requested, after the piece at hand', async (t) => {
+t.test('a failed read ahead is reported when its piece is requested, after earlier pieces', async (t) => {
   const { file, path, buffers } = await stand(t)
   const object = await file()
   const reader = object.read(0, CONTENT.length)

@@ -81,7 +81,7 @@ t.test('the streams of an organization share its turn, and waiting streams run f
   t.same(went, [4, 5, 0, 1])
 })
 
-t.test('a turn lets in no more streams than could use it, though they used nothing before', async (t) => {
+t.test('a turn starts no more streams than could use it, even if earlier ones used no time', async (t) => {
   const { loop, turn } = rig()
   let went = 0
   for (let nth = 0; nth < 1_000; nth++)

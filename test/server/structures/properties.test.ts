@@ -162,7 +162,7 @@ t.test('FairSemaphore: a tenant that uses all of its places does not hold up the
   t.ok(await crowd.finish())
 })
 
-t.test('FairQueue: nothing is lost, and an item waits for one item of each other workspace', async () => {
+t.test('FairQueue: loses no item, and an item waits for at most one of each other workspace', async () => {
   const steps = fc.array(fc.option(fc.constantFrom(...TENANTS)), { maxLength: 80 })
   fc.assert(
     fc.property(steps, (given) => {

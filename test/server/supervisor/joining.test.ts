@@ -83,7 +83,7 @@ t.test('the first node writes the mark of its installation, and the second one f
   t.same(log.events, [])
 })
 
-t.test('while another node lives, a node with places of its own is refused by the setting', async (t) => {
+t.test('while another node lives, refuses a node with its own stores, and names the setting', async (t) => {
   const { store, redis, bucket, mark } = await shared(t)
   const other = Object.assign(new Place(), { text: newId() })
   for (const [settings, reason] of [
@@ -126,7 +126,7 @@ t.test('a node accepts a new Redis of its installation and marks it', async (t) 
   t.match(log.events, [{ event: 'places_taken', fields: { redis: 'outside', redis_mark: 'written' } }])
 })
 
-t.test('a node alone takes other places and logs them, the Redis of another installation too', async (t) => {
+t.test('a single node adopts and logs other stores, even the Redis of another installation', async (t) => {
   const { store, mark } = await shared(t)
   const [redis, folder] = [Object.assign(new Place(), { text: newId() }), new Place()]
   await leaveInstallation(store.sql, 'one')
@@ -164,7 +164,7 @@ t.test(
   },
 )
 
-t.test('accepts a node next to those of an older version, which report no places', async (t) => {
+t.test('accepts a node next to older nodes, which report no file store or Redis', async (t) => {
   const store = await openTestStore(t)
   await lives(store, 'old')
   const [redis, bucket] = [new Place(), new Place()]
@@ -191,7 +191,7 @@ t.test('a bucket that could not be marked does not decide which bucket the next 
   t.match(await readInstallation(store.sql, 'three'), { objects: 'bucket' })
 })
 
-t.test('the second of two nodes that join at once is judged by the places of the first', async (t) => {
+t.test('the second of two nodes joining at once must match the stores of the first', async (t) => {
   const store = await openTestStore(t)
   const late = new Place()
   late.read = async () => {
@@ -204,7 +204,7 @@ t.test('the second of two nodes that join at once is judged by the places of the
   })
 })
 
-t.test('a Redis that returns without the mark gets it again, another one is logged', async (t) => {
+t.test('a Redis that returns without the mark gets it again, and a different mark is logged', async (t) => {
   const redis = new Place()
   const log = keptLog()
   const look = () =>

@@ -36,7 +36,7 @@ function stand(left: string | null = null, version = '1.2.3') {
   }
 }
 
-t.test('a breaker is open while it is open in any front, and closes with the front that dies', async (t) => {
+t.test('a breaker is open while it is open in any front, and closes when that front dies', async (t) => {
   const { history, events } = stand()
   history.take('a', { counts: NONE, breakers: ['acme one'] })
   history.take('b', { counts: NONE, breakers: ['acme one', 'acme two'] })

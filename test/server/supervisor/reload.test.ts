@@ -115,7 +115,7 @@ t.test(
   },
 )
 
-t.test('another certificate is taken, unless it does not fit its key', { skip: NO_OPENSSL }, async (t) => {
+t.test('a reload accepts another certificate only if it matches its key', { skip: NO_OPENSSL }, async (t) => {
   const [old, renewed] = [selfSigned(t), selfSigned(t)]
   const { reloader, rolls, endRoll, next, tell } = scriptedReload({
     SLUICE_TLS_CERT: old.certFile,

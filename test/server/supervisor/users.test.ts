@@ -19,7 +19,7 @@ const look = [...stepDown.slice(1), 'test', '-r', join(ROOT, 'bin/sluice')]
 const mayNobodyRead = isRoot && spawnSync('setpriv', look).status === 0
 const whyNot = !isRoot ? 'the other tests do it' : !mayNobodyRead && 'nobody else may read this clone'
 
-t.test('a node with its own stores runs without any right, in a 0700 home', { skip: whyNot }, async (t) => {
+t.test('a node with its own stores runs without privileges in a 0700 home', { skip: whyNot }, async (t) => {
   const settings = await nodeSettings(t, { isEmbedded: true })
   const home = join(settings['SLUICE_DATA'] ?? '', '../home')
   mkdirSync(home, { mode: 0o700 })

@@ -10,7 +10,7 @@ for (const [credentialHeader, header, before] of [
   [headerOf('openai'), 'authorization', 'Bearer '],
   [headerOf('google'), 'x-goog-api-key', ''],
 ] as const) {
-  t.test(`a key travels in ${header}, and is struck as it is, whatever it begins with`, async (t) => {
+  t.test(`a key is sent in ${header}, and is redacted as it was set, whatever it begins with`, async (t) => {
     const server = await startProvider()
     const egress = openEgress()
     t.teardown(() => Promise.all([egress.close(), server.close()]))

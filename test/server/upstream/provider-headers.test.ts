@@ -61,7 +61,7 @@ t.test("under a workspace's own key, no credential of the operator is sent", asy
   t.same(plainHeaders(provider), { sent: ['x-portkey-provider', 'openai'], secrets: [] })
 })
 
-t.test("a workspace's own key goes into the header in which the catalogue puts the operator's", async (t) => {
+t.test('sends a workspace key in the header that the catalogue uses for the operator key', async (t) => {
   const provider = {
     slug: 'p',
     name: 'P',

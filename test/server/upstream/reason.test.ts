@@ -21,7 +21,7 @@ t.test('finds the reason in the error formats of all providers', async (t) => {
   t.match(read({ error: 'plain' }), { text: 'plain' })
 })
 
-t.test('the member that the provider blames is found in the forms of all providers', async (t) => {
+t.test('finds the field that the provider blames in the error formats of all providers', async (t) => {
   const param = (body: object): string | null => read(body).param
   t.equal(param({ error: { message: 'm', param: 'messages[0].content' } }), 'messages[0].content')
   t.equal(param({ type: 'error', message: 'm', param: 'tools' }), 'tools', 'an event of responses')

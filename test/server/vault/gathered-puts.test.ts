@@ -113,7 +113,7 @@ t.test('a put whose precondition does not match the vault fails alone', async (t
   }
 })
 
-t.test('so many wait in the vaults of one workspace and in all, and one more is busy', async (t) => {
+t.test('limits waiting puts per workspace and in total, and fails a further put with busy', async (t) => {
   const go = gate()
   const puts = new GatheredPuts({
     waitingOfOneMax: 10,

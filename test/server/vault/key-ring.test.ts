@@ -92,7 +92,7 @@ t.test('a key without its root key is unavailable, and no second one is made', a
   t.equal((await store.sql`SELECT 1 FROM data_keys`).length, 1)
 })
 
-t.test('a wrapped key that was moved to another workspace or id, or changed, does not open', async (t) => {
+t.test('a wrapped key that was changed or moved to another workspace or id does not decrypt', async (t) => {
   const changes = [
     `workspace_id = (SELECT id FROM workspaces WHERE slug = 'other')`,
     `id = gen_random_uuid()`,
@@ -121,7 +121,7 @@ t.test('a key of another workspace is not given out by its id', async (t) => {
   t.match(await ring.byId(otherWorkspaceId, 'files', id), { failure: { name: 'data_key_unavailable' } })
 })
 
-t.test('DATA_KEYS_CACHED_MAX keys are held, and the one that was used longest ago goes first', async (t) => {
+t.test('caches at most DATA_KEYS_CACHED_MAX keys, and evicts the least recently used one', async (t) => {
   const kept = new Map<string, WrappedDataKey>()
   const rows = counted({
     current: (workspaceId) => Promise.resolve(ok(kept.get(workspaceId) ?? null)),

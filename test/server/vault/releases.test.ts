@@ -59,7 +59,7 @@ t.test('every host of a secret gets it, and no other', async (t) => {
   t.notOk((await release(stand.workspace, 'a', 'h100.example')).ok)
 })
 
-t.test('an unknown name, another host, a legacy row and one that does not open are one answer', async (t) => {
+t.test('an unknown name, another host, a legacy and an undecryptable row get the same answer', async (t) => {
   const stand = await openVaultStand(t)
   const { release, events } = releasing(stand)
   for (const name of ['legacy', 'broken', 'other']) await put(stand, stand.workspace, name, 'v')
@@ -121,7 +121,7 @@ t.test('only the effective secret counts: a hidden secret does not add hosts to 
   t.notOk((await release(stand.intern, 'a', HOST)).ok)
 })
 
-t.test('an intern whose attached vault is gone gets nothing, and neither does a deleted one', async (t) => {
+t.test('an intern with a deleted vault gets no secret, and neither does a deleted intern', async (t) => {
   const stand = await openVaultStand(t)
   const { release } = releasing(stand)
   await put(stand, stand.intern, 'a', 'v')
@@ -216,7 +216,7 @@ t.test('a full pool of short jobs answers busy, and nothing is released', async 
   })
 })
 
-t.test('several secrets are released all or none: a refusal comes before any is opened', async (t) => {
+t.test('several secrets are released together or not at all, and a refusal decrypts none', async (t) => {
   const stand = await openVaultStand(t)
   let opened = 0
   const jobs: Pick<typeof stand.jobs, 'run'> = {

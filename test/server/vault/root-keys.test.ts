@@ -112,7 +112,7 @@ t.test('processes that make the first key at once all have the same one', async 
   t.same(readdirSync(dataDir), ['root-key'])
 })
 
-t.test('a setting or a file wins over the made key, which still opens the keys it wrapped', async (t) => {
+t.test('a setting or file overrides the created key, which still decrypts keys it encrypted', async (t) => {
   const dataDir = folder()
   const made = openOrMake(dataDir)
   const file = join(folder(), 'keys')

@@ -68,7 +68,7 @@ t.test('a write whose key is replaced in every try fails with busy', async (t) =
   t.equal(tries, VAULT_WRITE_TRIES_MAX)
 })
 
-t.test('so many writes are in the store at once, so many wait, and one more is busy', async (t) => {
+t.test('limits running and waiting writes to the store, and fails a further write with busy', async (t) => {
   const stand = await openVaultStand(t)
   const go = gate()
   let inStore = 0
@@ -186,7 +186,7 @@ t.test('every change is in the audit log with the state before and after, withou
   t.notMatch(rows.map(({ text }) => text).join(), 'value')
 })
 
-t.test('a first secret whose intern is removed before its vault has keys finds no intern', async (t) => {
+t.test('a first secret fails with intern_unknown when its intern is removed in the meantime', async (t) => {
   const stand = await openVaultStand(t)
   const { rows, keys, jobs, store, workspace, intern, otherIntern } = stand
   must(await put(stand, workspace, 'a'))

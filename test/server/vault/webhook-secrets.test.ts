@@ -38,7 +38,7 @@ async function stand(t: Test) {
   return { store, workspaceId, otherWorkspaceId, secrets: opened(store) }
 }
 
-t.test('many processes that ask first all get the same secret, and it stays', async (t) => {
+t.test('many processes that request the first secret at once get the same one, which is kept', async (t) => {
   const { store, workspaceId, otherWorkspaceId, secrets } = await stand(t)
   const asked = await Promise.all(Array.from({ length: 12 }, () => texts(opened(store), workspaceId)))
   t.equal(new Set(asked.flat()).size, 1)
@@ -77,7 +77,7 @@ t.test('with no overlap the old one signs nothing more', async (t) => {
   t.not(now[0]?.text, old)
 })
 
-t.test('rotations at once leave one current secret, and no more than may sign', async (t) => {
+t.test('concurrent rotations leave WEBHOOK_SECRETS_MAX secrets, of which one is current', async (t) => {
   const { store, workspaceId } = await stand(t)
   await Promise.all(
     Array.from({ length: 8 }, async () => must(await opened(store).rotate(workspaceId, 60_000, CLI))),

@@ -20,7 +20,7 @@ function stallingServer(t: Parameters<typeof bytesServer>[0]): Promise<number> {
   })
 }
 
-t.test('requests due while a server stands still are sent all the same, and wait as latency', async (t) => {
+t.test('requests due while the server is stalled are sent, and the delay counts as latency', async (t) => {
   const port = await stallingServer(t)
   const found = await runLoad(
     plan(port, { connections: 2, pace: { kind: 'open', ratePerS: 200 }, durationMs: 3_000 }),

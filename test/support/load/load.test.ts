@@ -65,7 +65,7 @@ t.test('a chunk without a valid size is a failed request, and does not end the g
   t.same((await runLoad(plan(server.port, { requestsMax: 2 }))).statuses, { 200: 2 })
 })
 
-t.test('a reset connection is a failed request and a cut socket, and the next one is opened', async (t) => {
+t.test('a reset connection is a failed request and a cut socket, and a new one is opened', async (t) => {
   const server = await rawServer(t, [OK, 'reset', OK])
   const result = await runLoad(plan(server.port, { requestsMax: 3 }))
   t.same(result.statuses, { 0: 1, 200: 2 })
@@ -152,7 +152,7 @@ t.test(
   },
 )
 
-t.test('over TLS: its name is checked, and the plain request arrives', { skip: NO_OPENSSL }, async (t) => {
+t.test('over TLS, checks the server name, and the plain request arrives', { skip: NO_OPENSSL }, async (t) => {
   const { certFile, keyFile } = selfSigned(t)
   const heads: string[] = []
   const issuers = readFileSync(certFile, 'utf8')

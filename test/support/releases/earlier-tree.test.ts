@@ -111,7 +111,7 @@ t.test(
   },
 )
 
-t.test('packages of other versions, within others, or too many are installed', async (t) => {
+t.test('installs packages of different versions, nested packages, and too many missing ones', async (t) => {
   const installed = { kind: 'installed' }
   const there = { 'node_modules/a': A }
   t.same(comingOf({ 'node_modules/a': { ...A, version: '0.9.0' } }, there), installed)

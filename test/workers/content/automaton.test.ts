@@ -77,7 +77,7 @@ function read(
   return stops
 }
 
-t.test('vectors stop where a reading byte by byte stops, whatever the table and the text are', async (t) => {
+t.test('vector code stops where reading byte by byte stops, for any table and text', async (t) => {
   const seed = upTo(Math.random, 2 ** 32)
   const random = randomFrom(seed)
   const vectors = present(vectorReading())

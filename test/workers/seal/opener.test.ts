@@ -195,7 +195,7 @@ t.test('a range that ends early is not complete', async (t) => {
   t.equal(range.isComplete, false)
 })
 
-t.test('a segment of another index or length is refused, and an ended opener opens nothing', async (t) => {
+t.test('an opener refuses a wrong segment index or length, and opens nothing once discarded', async (t) => {
   const opener = must(open(OBJECT))
   t.equal(opener.openSegment(4, segment(OBJECT, 3)).ok, false)
   t.equal(opener.openSegment(-1, segment(OBJECT, 0)).ok, false)

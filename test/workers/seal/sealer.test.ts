@@ -83,7 +83,7 @@ t.test('bytes are returned as they arrive, except for the last segment', async (
   t.equal(bytesOf(sealer.finish()), 1 + 16)
 })
 
-t.test('a segment is given out at once when more is sure to come, and that must come', async (t) => {
+t.test('returns a segment at once if more bytes are announced, which then must arrive', async (t) => {
   const sealer = createSealer(FIXED)
   const pieces = sealer.push(Buffer.alloc(2 * SEGMENT_BYTES), true)
   t.same(

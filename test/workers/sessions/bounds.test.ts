@@ -39,7 +39,7 @@ t.test('a push larger than several windows is accepted whole', async (t) => {
   t.match(await pushAll(session, [piece, piece]), { value: { sizeBytes: 2 * piece.length } })
 })
 
-t.test('a session beyond the places of its workspace is busy, and one that ended makes room', async (t) => {
+t.test('a session above the limit of its workspace is busy, and an ended one makes room', async (t) => {
   const { intake } = await openSessions(t)
   const input = { holder: 'w', target: null, content: 'any', bytesMax: 10 } as const
   const sessions = Array.from({ length: SESSIONS_PER_THREAD_MAX / 2 }, () => must(intake.open(input)))

@@ -80,7 +80,7 @@ t.test('the event loop copies each byte of a file once, into the buffer that a t
   t.ok(copied.bytes <= CHUNKS * CHUNK_BYTES + 2 * SEGMENT_BYTES, `${copied.bytes} bytes`)
 })
 
-t.test('a thread copies no byte of a piece that another one follows, and else one segment', async (t) => {
+t.test('a thread copies no byte of a piece followed by another, and otherwise one segment', async (t) => {
   const { port1: port } = new MessageChannel()
   t.teardown(() => port.close())
   const path = join(await openFolder(t), 'object')

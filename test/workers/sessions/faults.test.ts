@@ -48,7 +48,7 @@ t.test(
   },
 )
 
-t.test('a session of a stuck thread ends at once, and its file goes when the thread makes it', async (t) => {
+t.test('a session of a stuck thread ends at once, and its file is deleted if created later', async (t) => {
   const stand = await openSessions(t, { entry: STUCK, silentMs: 200 })
   const path = join(stand.folder, 'file_a')
   execFileSync('mkfifo', [`${path}.pipe`])

@@ -85,7 +85,7 @@ t.test('sealing a file leaves no sealed bytes for the garbage collector', async 
   t.ok(most <= ofThread, `${most} bytes`)
 })
 
-t.test('opening a file leaves no plain bytes, and reuses the buffer of a finished piece', async (t) => {
+t.test('opening a file leaves no plain bytes to the GC, and reuses buffers of finished pieces', async (t) => {
   const path = join(await openFolder(t), 'object')
   await sealed(t, path)
   const { port1: port } = new MessageChannel()

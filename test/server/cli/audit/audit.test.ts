@@ -57,7 +57,7 @@ t.test('audit export writes every event as a line, oldest first, with its hash',
   t.ok(events.every(({ hash }) => /^[0-9a-f]{64}$/.test(hash)))
 })
 
-t.test('audit verify ends with 0 for a whole log, and with 1 naming the first bad event', async (t) => {
+t.test('audit verify exits 0 for an intact log, and 1 with the first bad event otherwise', async (t) => {
   const { store, organizationId, run, json } = await stand(t)
   const whole = await run('audit verify')
   t.match(whole, { code: 0, stdout: '5 events checked, 0 chains broken\n' })

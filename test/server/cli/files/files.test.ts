@@ -64,7 +64,7 @@ t.test('files list reads all pages', async (t) => {
   t.match(await run('files', 'list', '--after', 'x'), { code: 1, stderr: /must be the id of a file/ })
 })
 
-t.test('files rm removes rows, bytes and quota; an id that fails does not stop the others', async (t) => {
+t.test('files rm frees rows, bytes and quota, and a failing id does not stop the others', async (t) => {
   const { upload, run, census } = await openFileVerbs(t)
   const ids = [await upload(text(1_000)), await upload(text(2_000)), await upload(text(5_000))]
   t.match(await run('files', 'rm', ids[0] ?? ''), { code: 0, stdout: `${ids[0] ?? ''} removed\n` })
@@ -95,7 +95,7 @@ t.test('a verb with a mistyped folder creates and removes nothing there', async 
   t.match(await census(), { ready: 1, objects: 1 })
 })
 
-t.test('the verbs work on a bucket, and wrong secrets end them with 1 and without a secret', async (t) => {
+t.test('the verbs work on a bucket; with wrong secrets they exit 1 and print no secret', async (t) => {
   const { storage, s3 } = await openS3(t)
   const transfers = await openTransfers(t, { storage, rootKey: new Secret(ROOT_KEY) })
   const { body } = await sendForm(transfers.port, form([filePart(text(200_000))]))

@@ -66,7 +66,7 @@ t.test(
   },
 )
 
-t.test('close-node takes the first digits of a node, and closes none where several match', async (t) => {
+t.test('close-node accepts the start of a node id, and closes none when several match', async (t) => {
   const { store, verb } = await stand(t)
   const [one, other] = ['1', '2'].map((end) => `0190a1b2-c3d4-7e5f-8a6b-7c8d9e0f1a2${end}`)
   for (const node of [one, other, 'node-1', 'node-12'])

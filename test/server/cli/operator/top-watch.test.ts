@@ -84,7 +84,7 @@ t.test('ends with the reason when the key is refused later', async (t) => {
   await t.rejects(watched, { message: 'the node refused this key: Invalid API key.' })
 })
 
-t.test('another size is drawn at once, and a terminal that was given back is left alone', async (t) => {
+t.test('redraws at once after a resize, and leaves a restored terminal alone', async (t) => {
   const port = await bytesServer(
     t,
     (socket) => void socket.write(`${STREAM}data: ${JSON.stringify(liveView({}))}\n\n`),

@@ -91,7 +91,7 @@ t.test('the help shows the description of the member in the terms of the command
   t.match(help, /--overlap <seconds> +seconds \(default: 5\)\n/)
 })
 
-t.test('an issue of the operation names its option; other failures keep their text', async (t) => {
+t.test('a validation error names the option of the command; other failures keep their text', async (t) => {
   const issue = { path: '/limit_rpm', message: 'is too high', expected: 'a lower `limit_rpm`, or null' }
   const refused = fail('body_invalid', { metadata: { issues: [issue] } })
   const text = '--rpm is too high, expected a lower --rpm, or --rpm none'

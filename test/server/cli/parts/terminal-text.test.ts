@@ -39,7 +39,7 @@ function written(t: Test, stream: 'stdout' | 'stderr', write: () => void): strin
   return text
 }
 
-t.test('no verb lets a name control the terminal; lines stay lines, and JSON has the same name', (t) => {
+t.test('no verb lets a name control the terminal; each record has one line, and JSON the same name', (t) => {
   const [line, json] = [false, true].map((json) =>
     written(t, 'stdout', () => print({ json }, { name: HOSTILE }, `added ${HOSTILE}`)),
   )

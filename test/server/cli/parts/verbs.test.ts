@@ -52,7 +52,7 @@ t.test('doctor reports no problem on a machine that can run a node', async (t) =
   ])
 })
 
-t.test('doctor names the folder of the embedded Postgres, inside of the data directory or not', async (t) => {
+t.test('doctor names the folder of the embedded Postgres, in the data directory or elsewhere', async (t) => {
   const settings = await nodeSettings(t, { isEmbedded: true })
   await runVerb(settings, ['migrate'])
   const record = JSON.parse(readFileSync(join(settings['SLUICE_DATA'] ?? '', 'postgres.json'), 'utf8')) as {

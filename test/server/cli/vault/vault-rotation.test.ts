@@ -72,7 +72,7 @@ t.test(
   },
 )
 
-t.test('rotate-root --new twice at once: both keys are kept, and one of them wraps everything', async (t) => {
+t.test('rotate-root --new twice at once keeps both keys, and one of them wraps everything', async (t) => {
   const { run, release, file, json } = await stand(t)
   await Promise.all([run(['rotate-root', '--new']), run(['rotate-root', '--new'])])
   t.equal(readFileSync(file, 'utf8').trim().split('\n').length, 3)

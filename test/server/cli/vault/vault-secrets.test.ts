@@ -97,7 +97,7 @@ t.test('vault secrets lists them all, without values, and vault rm removes one',
   })
 })
 
-t.test('vault put refuses names, hosts and values that no vault takes, and shows no value', async (t) => {
+t.test('vault put refuses invalid names, hosts and values, and shows no value', async (t) => {
   const { run } = await stand(t)
   const wrong: readonly [readonly string[], string, RegExp][] = [
     [['Token', '--host', 'a.example'], VALUE, /lower-case letters/],

@@ -177,7 +177,7 @@ t.test('waits for a node that became unreachable, and reports that once', async 
   t.equal(received.length, 1)
 })
 
-t.test('an event that is listed again is forwarded once, and pages follow each other', async (t) => {
+t.test('an event listed twice is forwarded once, and each page continues the one before', async (t) => {
   const { port, received } = await receiver(t)
   const [a, b] = [event(), event()]
   const { origin, asked } = await node(t, [{ events: [a], more: true }, { events: [a, b] }])

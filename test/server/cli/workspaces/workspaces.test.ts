@@ -60,7 +60,7 @@ t.test('workspaces create, get, update and delete match the API and are audited'
   )
 })
 
-t.test('organizations create is audited in the organization’s own chain, with its workspace', async (t) => {
+t.test('organizations create is audited in the chain of the new organization', async (t) => {
   const { store, json } = await openInstallation(t)
   const { id } = await json('organizations create --name Acme')
   t.match(await auditOf(store), [

@@ -96,7 +96,7 @@ t.test('a connection can be taken again in the turn after its exchange ended', a
   connections.destroy()
 })
 
-t.test('an answer before the end of its request frees no place while its connection is open', async (t) => {
+t.test('an answer before the request is fully sent frees no slot until the connection closes', async (t) => {
   const rig = new LeanRig(true)
   rig.send(new Recorded())
   rig.read(Buffer.from('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n'))

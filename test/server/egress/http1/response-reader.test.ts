@@ -223,7 +223,7 @@ for (const [what, text] of [
   })
 }
 
-t.test('a response before the whole request was written is taken, and its connection no more', async (t) => {
+t.test('accepts a response before the request is fully written, and closes the connection', async (t) => {
   const [rig, recorded] = [new LeanRig(true), new Recorded()]
   rig.send(recorded)
   rig.read(bytes('HTTP/1.1 413 Too Large\r\ncontent-length: 5\r\n\r\nearly'))
@@ -233,7 +233,7 @@ t.test('a response before the whole request was written is taken, and its connec
   t.notOk(rig.connection.isOpen)
 })
 
-t.test('HTTP/1.0 that says so is kept, and bytes between two responses cut the connection', async (t) => {
+t.test('keeps a keep-alive HTTP/1.0 connection, and cuts one with bytes between responses', async (t) => {
   const [rig, recorded] = [new LeanRig(), new Recorded()]
   rig.send(recorded)
   rig.read(bytes('HTTP/1.0 200 OK\r\nconnection: keep-alive\r\ncontent-length: 2\r\n\r\nab'))

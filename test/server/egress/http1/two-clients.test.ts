@@ -261,7 +261,7 @@ t.test('over TLS both clients read the same, and reuse sessions', { skip: NO_OPE
   t.match(refused, { failure: { detail: "The server's certificate was refused." } })
 })
 
-t.test('a request that found no room in the pool blames no provider', async (t) => {
+t.test('a request without a free pool connection is busy, and not a fault of the provider', async (t) => {
   const { origin, requests } = await pool(t, { connections: 1, answer: () => undefined })
   const first = stated(origin, { mayRepeat: false })
   await until(() => requests.length === 1)

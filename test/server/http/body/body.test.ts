@@ -55,7 +55,7 @@ const errorOf = (text: string): unknown =>
   (JSON.parse(/\{"error".*\}/.exec(text)?.[0] ?? 'null') as { error?: { metadata?: unknown } } | null)?.error
     ?.metadata
 
-t.test('a body is read whole at every size, small ones on the loop and large ones as bytes', async (t) => {
+t.test('reads a body of any size whole, small ones on the event loop, large ones as bytes', async (t) => {
   const { url, front } = await open(t)
   for (const bytes of [30, 70_000, INLINE_JSON_BYTES_MAX])
     t.same(await (await post(url, sized(bytes))).json(), { chars: bytes - 24 })

@@ -69,7 +69,7 @@ t.test('a form split at any offset reads the same, with a length and in chunks',
   t.same(wrong, [])
 })
 
-t.test('a form cut at any offset reads the same where no piece is gathered before it is read', async (t) => {
+t.test('a form split at any offset reads the same when its pieces are not joined first', async (t) => {
   const body = form([fieldPart('purpose', 'x'), filePart(CONTENT), fieldPart('last', 'y')])
   const expected = {
     filename: 'a.txt',
@@ -177,7 +177,7 @@ t.test('a form without the file, and a file without a name, are refused', async 
   }
 })
 
-t.test('an `expires_after` in another field than the two that are read is refused with both', async (t) => {
+t.test('refuses `expires_after` in an unsupported field, and names the two supported ones', async (t) => {
   const { port } = await openFront(t, [uploadEcho('form')])
   for (const [name, value] of [
     ['expires_after', '3600'],
@@ -191,7 +191,7 @@ t.test('an `expires_after` in another field than the two that are read is refuse
     })
 })
 
-t.test('a file that is encoded for mail is refused, not stored as it is not meant', async (t) => {
+t.test('refuses a file with a mail encoding instead of storing it encoded', async (t) => {
   const { port } = await openFront(t, [uploadEcho('form')])
   for (const encoding of ['base64', 'quoted-printable']) {
     t.match(await sendForm(port, form([{ ...filePart('aGVsbG8='), encoding }])), {
@@ -203,7 +203,7 @@ t.test('a file that is encoded for mail is refused, not stored as it is not mean
   t.equal((await sendForm(port, form([{ ...filePart('a'), encoding: 'Binary' }]))).status, 200)
 })
 
-t.test('so many fields, of so many bytes each, pass; one more of either is refused', async (t) => {
+t.test('accepts the maximum number and size of form fields, and refuses one more of either', async (t) => {
   const { port } = await openFront(t, [uploadEcho('form')])
   const fields = Array.from({ length: FORM_FIELDS_MAX }, (_, index) =>
     fieldPart(`f${index}`, 'x'.repeat(FORM_FIELD_BYTES_MAX)),

@@ -89,7 +89,7 @@ t.test('a body that never stalls but is too slow on average is refused', async (
   t.equal(stand.timers.count, 0)
 })
 
-t.test('a body that brings enough flows on for any time, and so does one that we keep waiting', async (t) => {
+t.test('a body at the minimum rate, or one paused by Sluice, may take any time', async (t) => {
   const stand = body()
   const step = BODY_STALL_MS - 1_000
   for (let passed = 0; passed <= 3 * BODY_PACE_MS; passed += step) {

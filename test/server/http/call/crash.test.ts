@@ -39,7 +39,7 @@ const cases: readonly [string, string, () => readonly Uint8Array[]][] = [
   ['in the next turn', chunked, () => [null as never]],
 ]
 for (const [when, request, parts] of cases) {
-  t.test(`an answer that cannot be written ${when} ends its connection and counts as internal`, async (t) => {
+  t.test(`an unwritable answer ${when} ends its connection and counts as an internal error`, async (t) => {
     let returned = 0
     const value = (): Success => ({
       kind: 'bytes',

@@ -84,7 +84,7 @@ for (const [how, pieces] of [
   })
 }
 
-t.test('a refusal by the head does not wait for the first call with the same idempotency key', async (t) => {
+t.test('a refusal by the head does not wait for the first call with its idempotency key', async (t) => {
   const slow = operation({
     id: 'test.slow',
     path: '/slow',

@@ -143,7 +143,7 @@ t.test(
   },
 )
 
-t.test('a scope sees the key and the decoded segments, even next to one that does not decode', async (t) => {
+t.test('a scope gets the key and the decoded segments, even next to an undecodable segment', async (t) => {
   const seen: unknown[] = []
   const scope: OperationAccess['scope'] = ({ key, param }) => {
     seen.push([key.internId, param('intern_id'), param('name'), param('other')])

@@ -4,7 +4,7 @@ import { CALL_HELD_MS_MAX, LOOP_SLOW_MS, LoopBudget } from '../../../../src/serv
 import { accessTo, KEY, keyRecords, openFront, operation, OTHER_KEY } from '../../../support/front.ts'
 import { until } from '../../../support/wait.ts'
 
-t.test('a call of an organization above its part is held, and those of others are not', async (t) => {
+t.test('a call above the share of its organization is held, and calls of others are not', async (t) => {
   let nowMs = 0
   let over: (() => void)[] = []
   const checks: (() => void)[] = []

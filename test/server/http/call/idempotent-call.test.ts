@@ -167,7 +167,7 @@ t.test('a key that is empty or too long is refused before anything runs', async 
   t.equal(runs(), 1)
 })
 
-t.test('a repetition waits for the first call with its body unread, and gets its answer', async (t) => {
+t.test('a repetition waits for the first call with its body unread, and gets that answer', async (t) => {
   let release = (): void => undefined
   const gate = new Promise<void>((go) => (release = go))
   const { post, port, runs } = await openStand(t, async (call, count) => {
@@ -335,7 +335,7 @@ t.test('an operation gets its idempotency claim, so that its store can keep the 
   t.match(turns, [{ id: /^[0-9a-f]{64}$/, attempt: 1 }, { key: 'k' }])
 })
 
-t.test('the description of such an operation names the header, the replay and the failures', async (t) => {
+t.test('the API description of an idempotent operation names header, replay and failures', async (t) => {
   const described = (more: Partial<Operation>) =>
     JSON.stringify(openApiOf([operation({ statuses: [400, 409, 503], ...more })]))
   for (const word of [

@@ -147,7 +147,7 @@ t.test('a request that arrives after a chunked one never runs', async (t) => {
   }
 })
 
-t.test('answers without a body, which may be unread, end their connection now and then', async (t) => {
+t.test('answers without a body, perhaps unread, sometimes end their connection', async (t) => {
   const { port, settled } = await open(t, { random: () => 0 })
   const client = rawClient(port)
   client.send(requestText('HEAD /api/v1/second', authorized))
@@ -167,7 +167,7 @@ t.test('answers without a body, which may be unread, end their connection now an
   )
 })
 
-t.test('preflights, whose answers may be unread, end their connection now and then', async (t) => {
+t.test('preflights, whose answers may be unread, sometimes end their connection', async (t) => {
   const { port, settled } = await open(t, { random: () => 0, corsOrigins: ['*'] })
   const client = rawClient(port)
   const preflight = { origin: 'https://app.example', 'access-control-request-method': 'GET' }
@@ -193,7 +193,7 @@ t.test('answers only a few of many preflights that are sent in a row and never r
   t.equal(settled.length, 32, `${settled.length}`)
 })
 
-t.test('a refusal does not wait for a body still on its way, and discards it afterwards', async (t) => {
+t.test('a refusal does not wait for a body still being sent, and discards it afterwards', async (t) => {
   for (const [line, authorization] of [
     ['POST /nowhere', AUTHORIZATION],
     ['POST /api/v1/echo', 'Bearer nobody'],

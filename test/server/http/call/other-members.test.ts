@@ -117,7 +117,7 @@ t.test('the answer about a key can be sent back as an update', async (t) => {
   t.equal((await look(data.hash)).name, 'renamed')
 })
 
-t.test('other names are ignored and named, at any depth, in a form that a header can have', async (t) => {
+t.test('lists ignored names in a header, at any depth, with unsafe characters replaced', async (t) => {
   const body = { name: 'k', zebra: 1, 'a,b\r\nc': 2, external: { user: 'u', colour: 'red' } }
   const answer = await call('POST', '/keys', { body })
   t.equal(answer.status, 201)

@@ -60,7 +60,7 @@ t.test(
   },
 )
 
-t.test('unknown paths are 404 in the form of SCIM: other paths, cases, slashes, and the root', async (t) => {
+t.test('unknown paths get 404 in SCIM format: other paths, cases, slashes, and the root', async (t) => {
   const { ask } = await openScim(t, says({}))
   for (const path of ['', '/', '/things', '/Things//', '/Things/x', '/chat/completions', '/%ff', '/../v2x']) {
     const { status, text, headers } = await ask(`/scim/v2${path}`)

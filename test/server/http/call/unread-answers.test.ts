@@ -99,7 +99,7 @@ async function idleReader(t: Test, port: number, path = '/large'): Promise<RawCl
   return client
 }
 
-t.test('an organization with unread answers is busy for reads until the connection ends', async (t) => {
+t.test('an organization with too many unread answers is busy for reads until disconnection', async (t) => {
   const { port, call, status, untilSettled, runs } = await openStand(t)
   const reader = await idleReader(t, port)
   const before = runs()

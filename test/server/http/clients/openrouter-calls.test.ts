@@ -20,7 +20,7 @@ t.test('this test covers every call that is answered, and every call that is not
   t.same(Object.keys(REFUSED_CALLS).sort(), callsOf('without_answer'))
 })
 
-t.test('the client takes the answer of each call, and refuses those without one', async (t) => {
+t.test('the client accepts the answers of supported calls, and gets refusals for others', async (t) => {
   const stand = await startStand()
   t.teardown(() => stand.stop())
   const owner = await makeOwner(stand, 'called')

@@ -96,7 +96,7 @@ t.test('a list is sent uncompressed, with Vary, to a client that does not accept
   }
 })
 
-t.test('small lists, lists larger than a copy may be, and other answers come as they are', async (t) => {
+t.test('small lists, lists too large to copy, and other answers are sent uncompressed', async (t) => {
   const { url } = await open(t)
   for (const path of ['small', 'huge', 'one']) {
     const { headers, bytes } = await get(`${url}/api/v1/${path}`, 'gzip')
@@ -134,7 +134,7 @@ function jobsWith(compress: (more: ShortJobMore) => ReturnType<ShortJobs['run']>
   }
 }
 
-t.test('where no thread has time it comes as it is, by turns of callers and not for long', async (t) => {
+t.test('when no thread is free, sends lists uncompressed after a short wait, in turns', async (t) => {
   const asked: ShortJobMore[] = []
   const { url } = await open(
     t,

@@ -97,7 +97,7 @@ t.test('a whole download has every byte, and headers for its name, caching and r
   t.match(front.reported, { closedReaders: 1, closedContents: 1 })
 })
 
-t.test('a download counts its own bytes, HEAD none, and a cut one the bytes written', async (t) => {
+t.test('a download counts its own bytes, HEAD none, and a cut-off one the bytes written', async (t) => {
   const front = await frontOf(t)
   await bytesOf(await get(front))
   await bytesOf(await get(front, { range: 'bytes=-7' }))
@@ -219,7 +219,7 @@ t.test('content that ends early cuts the connection', async (t) => {
   await t.rejects(get(front).then((response) => response.arrayBuffer()))
 })
 
-t.test('a reader that stops reading stops the pieces, and its leaving closes everything once', async (t) => {
+t.test('a reader that stops reading pauses the pieces, and a disconnect closes all once', async (t) => {
   const large = Buffer.alloc(64 * 1024 * 1024, 'x')
   const front = await frontOf(t, large)
   const client = rawClient(front.port)

@@ -185,7 +185,7 @@ t.test('comments are sent during silence, each STREAM_SILENCE_MS after the last 
   finish()
 })
 
-t.test('a client that does not read stops its source, and gets every event in order', async (t) => {
+t.test('a client that does not read pauses its source, and later gets all events in order', async (t) => {
   const { client, begin, finish } = await open(t)
   const { stream } = await begin()
   stream.write(event('first'))
@@ -232,7 +232,7 @@ t.test('a write that the socket does not accept fills the room of a stream', asy
   await client.untilEnd(LAST_CHUNK)
 })
 
-t.test('a client that takes nothing for REPLY_STALL_MS is cut, and its source is aborted', async (t) => {
+t.test('disconnects a client that reads nothing for REPLY_STALL_MS, and aborts its source', async (t) => {
   let now = 0
   const { client, begin, finish, untilSettled, settled } = await open(t, { timers: new Timers(() => now) })
   const { stream } = await begin()

@@ -67,7 +67,7 @@ t.test('a body that a thread is reading counts although its client disconnected'
   t.same(front.load, NOTHING)
 })
 
-t.test("a read that ignores its client's leave keeps the body counted until it ends", async (t) => {
+t.test('an operation that ignores a disconnect keeps its body counted until it ends', async (t) => {
   const [began, ended] = [gate(), gate()]
   const run = async () => {
     began.open()
@@ -166,7 +166,7 @@ t.test('a reply whose refused body is discarded is released once when its client
   t.equal(timers.count, 0)
 })
 
-t.test('a reply that leaves in the next turn is returned once when its client leaves before', async (t) => {
+t.test('a reply for the next turn is released once if its client disconnects first', async (t) => {
   const { exchange, reported, leave } = exchangeOf(null)
   exchange.send(replyReported(reported))
   leave()
@@ -188,7 +188,7 @@ t.test('a call that is answered by promises of its own turn does not pause readi
   t.equal(pauses.count, 0)
 })
 
-t.test('a call that is not answered in its turn is paused before the loop polls again', async (t) => {
+t.test('a call not answered in its turn pauses reading before the event loop polls again', async (t) => {
   const { exchange, pauses } = exchangeOf(0)
   const polled = new Promise<number>((resolve) => {
     exchange.afterRead(() => {

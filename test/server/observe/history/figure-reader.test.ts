@@ -60,7 +60,7 @@ t.test('a front without calls reports nothing', async (t) => {
   t.equal(metrics.figures.read(), null)
 })
 
-t.test('a flood of keys and models is counted under one name, and whole', async (t) => {
+t.test('excess keys and models are counted under one name, without losing any call', async (t) => {
   const { metrics, call } = front(t)
   const all = 3 * HISTORY_FRONT_LABELS_MAX
   for (let nth = 0; nth < all; nth++) call(200, { model: `m${nth}` }, `k${nth}`)

@@ -177,7 +177,7 @@ t.test('cost and tokens have their own units, and tiny costs are not rounded to 
   t.match(tokens, { unit: 'per_second', lines: [{ values: [90] }] })
 })
 
-t.test('a single name has its line alone: zeros without calls, and no line without a series', async (t) => {
+t.test('a single name returns only its line, zeros without calls, nothing without a series', async (t) => {
   const history = new History(START_S)
   for (let name = 0; name < HISTORY_KEYS_MAX + 1; name++)
     history.take(came('key', { [`k${name}`]: { calls: name + 1 } }), START_S)

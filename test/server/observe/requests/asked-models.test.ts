@@ -9,7 +9,7 @@ import { settledCall } from '../../../support/requests/settled-call.ts'
 const asks = (askedModel: string | undefined, organizationId: string | null = 'o') =>
   settledCall({ status: 404, failure: 'model_unknown', organizationId, askedModel })
 
-t.test(`keeps ASKED_MODELS_MAX (${ASKED_MODELS_MAX}) names a minute for each organization`, async (t) => {
+t.test(`keeps up to ASKED_MODELS_MAX (${ASKED_MODELS_MAX}) names a minute per organization`, async (t) => {
   const models = new AskedModels()
   for (let n = 0; n < ASKED_MODELS_MAX; n++) t.equal(models.of(0, asks(`a/${n}`)), `a/${n}`)
   t.equal(models.of(59_999, asks('a/more')), undefined)

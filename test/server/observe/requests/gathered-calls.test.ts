@@ -79,7 +79,7 @@ t.test('reads a batch from a version without reasons', async (t) => {
   t.equal(batchesOf(Buffer.concat([damaged, figures])), null)
 })
 
-t.test('a batch is read from its bytes as it was written; a part of the bytes is not a batch', async (t) => {
+t.test('a batch reads back from its bytes as written; part of the bytes is not a batch', async (t) => {
   const batch = batchOfCalls(
     { requestId: 'a', organizationId: 'o', notes: { model: 'm', costUsd: 0.000000003 } },
     { requestId: 'b', organizationId: 'o', failure: 'rate_limited', status: 429, weight: 10 },

@@ -21,7 +21,7 @@ function open(spill: (batch: RequestBatch) => Promise<number>) {
 
 const all = ({ requestIds }: RequestBatch): Promise<number> => Promise.resolve(requestIds.length)
 
-t.test('calls are lost, and counted, while the disk is full or refuses; later ones are kept', async (t) => {
+t.test('drops and counts calls while the disk is full or refuses writes; keeps later ones', async (t) => {
   const answers = [() => Promise.resolve(0), () => Promise.reject(new Error('ENOSPC'))]
   const { recorder, counts, log } = open((batch) => answers.shift()?.() ?? all(batch))
   for (const lost of [1, 2]) {
@@ -37,7 +37,7 @@ t.test('calls are lost, and counted, while the disk is full or refuses; later on
   await recorder.close()
 })
 
-t.test('while a batch hangs one more is gathered, and the excess is lost, to bound the memory', async (t) => {
+t.test('while a batch hangs one more is gathered; later calls are dropped to limit memory', async (t) => {
   const waiting: (() => void)[] = []
   const batches: number[] = []
   const { recorder, counts } = open(async ({ requestIds }) => {
@@ -91,7 +91,7 @@ t.test('keeps every paid call, and a sample of the refused ones', async (t) => {
   t.ok(rows.refused < 200 && rows.weight > 800, `${rows.refused} rows stand for ${rows.weight}`)
 })
 
-t.test('a misspelt model stands where the model of a call does, and never in its place', async (t) => {
+t.test('an unknown requested model is recorded for a call only when no model is known', async (t) => {
   const models: (string | undefined)[] = []
   const { recorder } = open(async ({ figures, requestIds, names }) => {
     requestIds.forEach((_, nth) => models.push(names[(figures[nth * FIGURES + FIGURE.model] ?? 0) - 1]))
@@ -113,7 +113,7 @@ t.test('keeps a sample of the calls with cost 0, as of those without a cost', as
   t.ok(rows < 200, `${rows} rows`)
 })
 
-t.test('while a batch hangs, calls of one organization leave room for those of others', async (t) => {
+t.test('while a batch hangs, one organization leaves room for calls of other organizations', async (t) => {
   let release = (): void => undefined
   const hung = new Promise<void>((resolve) => (release = resolve))
   const written: string[] = []

@@ -35,7 +35,7 @@ t.test('many equal refusals are recorded in few rows, whose weights add up to th
   t.ok(rows.length < 200, `${rows.length} rows`)
 })
 
-t.test('a flood takes no row of another organization, another end or the next second', async (t) => {
+t.test('a flood uses no rows of another organization, another result or the next second', async (t) => {
   const sampling = new Sampling()
   weights(sampling, 5_000)
   t.equal(sampling.weightOf(1_999, { ...CALL, organizationId: 'other' }), 1)

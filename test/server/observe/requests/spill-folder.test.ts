@@ -58,7 +58,7 @@ t.test(
   },
 )
 
-t.test('one call after the other takes no room of later ones: small files are joined', async (t) => {
+t.test('small files are joined, so that single calls leave room for later ones', async (t) => {
   const folder = await openFolder(t)
   const write = openSpillWriter(folder, clock())
   const trickle = 3 * REQUESTS_SPILL_FILES_MAX

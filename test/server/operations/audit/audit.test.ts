@@ -12,7 +12,7 @@ type Page = {
   readonly data: readonly (Readonly<Record<string, unknown>> & { readonly n: number; readonly at: string })[]
 }
 
-t.test('audit.list 200: the changes of a call, with actor and request id, newest first', async (t) => {
+t.test('audit.list 200: lists changes by a call, with actor and request id, newest first', async (t) => {
   const { call, organizationId } = await openInternsFront(t)
   const { body: made } = await call('POST', '/workspaces', {
     body: { name: 'A', slug: 'a' },

@@ -23,7 +23,7 @@ t.test('containers.promote 200: the file outlives its container and can be downl
   t.equal(await (await stand.call(`/files/${file.id}/content`)).text(), '\0\x01binary')
 })
 
-t.test('containers.promote 200: in the shape of its caller, again under the same key', async (t) => {
+t.test('containers.promote 200: answers in the format of the client, also on a repetition', async (t) => {
   const stand = await openFilesFront(t)
   const path = await stand.write('a.csv', 'a,b\n1,2\n')
   const promote = (): Promise<Response> =>

@@ -105,7 +105,7 @@ t.test(
   },
 )
 
-t.test('containers.write_file 400: a part of a file, and a condition, leave the file as it is', async (t) => {
+t.test('containers.write_file 400: refuses a partial or conditional write, keeps the file', async (t) => {
   const stand = await openFilesFront(t)
   t.match(await write(stand, 'a', 'hello world'), { status: 200 })
   const headers = [
@@ -130,7 +130,7 @@ t.test('containers.write_file 400: a part of a file, and a condition, leave the 
   t.equal(await (await stand.call(`${FOLDER}cfile_YQ/content`)).text(), 'hello world')
 })
 
-t.test('containers.write_file 400: a path that is taken is refused with the kind of its owner', async (t) => {
+t.test('containers.write_file 400: refuses a path of a folder or below a file, with a reason', async (t) => {
   const stand = await openFilesFront(t)
   await write(stand, 'out/a.csv')
   t.match(await write(stand, 'out'), {

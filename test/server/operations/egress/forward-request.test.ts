@@ -63,7 +63,7 @@ t.test('a base URL without a path addresses the root of its host', async (t) => 
   t.equal((await seenBy(await ask('?a=b'))).url, '/?a=b')
 })
 
-t.test('headers of the connection to Sluice are dropped, and `host` is that of the target', async (t) => {
+t.test('connection headers of the call are dropped, and `host` is the host of the target', async (t) => {
   const { port, base } = await openEgressFront(t, { target: echo })
   const client = rawClient(port)
   client.send(

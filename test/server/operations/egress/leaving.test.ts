@@ -92,7 +92,7 @@ t.test('a target that closes before the announced length breaks off the answer',
   t.match(stand.settled, [{ failure: 'upstream_failed' }])
 })
 
-t.test('egress.forward 502: a target that hangs up before it answers, with a body and without', async (t) => {
+t.test('egress.forward 502: the target disconnects before it answers, with or without a body', async (t) => {
   const { ask } = await openEgressFront(t, { target: (req) => void req.socket.destroy() })
   t.match(await errorOf(await ask('/')), { status: 502, type: 'upstream_failed' })
   t.match(await errorOf(await ask('/', { method: 'POST', body: 'hello' })), {

@@ -48,7 +48,7 @@ async function open(
   return { ...front, seen }
 }
 
-t.test('a placeholder in a header gives its value, wherever it stands and however often', async (t) => {
+t.test('each placeholder in a header is replaced by its value, at any position', async (t) => {
   const { ask, seen, releases } = await open(t)
   const twice = '{{secret:plain}}-{{secret:plain}}'
   await ask('/', {

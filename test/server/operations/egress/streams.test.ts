@@ -12,7 +12,7 @@ import { EGRESS_WAITING_BYTES_MAX } from '../../../../src/server/operations/egre
 
 const MIB = 1024 * 1024
 
-t.test('an answer in chunks comes in chunks, as it is made, and the connection is kept', async (t) => {
+t.test('a chunked answer is passed on in chunks as produced, and the connection stays open', async (t) => {
   const [first, second] = [gate(), gate()]
   const { client, send } = await openRawEgress(t, async (_, res) => {
     await first.opened

@@ -140,7 +140,7 @@ const tightest = [
   ],
 ] as const
 for (const [kind, span, status, metadata] of tightest) {
-  t.test(`the ${kind}'s limit, if the tightest, is spent, never exceeded, and named`, async (t) => {
+  t.test(`the ${kind}'s limit, if the tightest, is used up, never exceeded, and named`, async (t) => {
     const wide = {
       organization: ['lifetime', 1e9],
       key: ['monthly', 1e9],

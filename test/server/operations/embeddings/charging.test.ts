@@ -116,7 +116,7 @@ for (const [title, status, name] of refusals) {
   })
 }
 
-t.test('embeddings.create 503: a call whose reservation cannot be written down, is not sent', async (t) => {
+t.test('embeddings.create 503: a call is not sent if its reservation cannot be written', async (t) => {
   const end = (): null => (t.fail('nothing was held'), null)
   const spend: Spend = {
     hold: () => ok({ written: () => false, progress: end, settle: end, release: end }),
@@ -127,7 +127,7 @@ t.test('embeddings.create 503: a call whose reservation cannot be written down, 
   t.equal(first.calls.length, 0)
 })
 
-t.test('embeddings.create 403: a model that the list of the key leaves out, by whatever name', async (t) => {
+t.test('embeddings.create 403: a model that the key does not list, under any of its names', async (t) => {
   const spend = recorder()
   const { post, first } = await openEmbeddings(t, {
     spend,

@@ -30,7 +30,7 @@ t.test(
   },
 )
 
-t.test('embeddings.create 200: every text and token shape reaches an openai provider as it is', async (t) => {
+t.test('embeddings.create 200: an openai provider gets each text and token shape unchanged', async (t) => {
   const { post, first } = await openEmbeddings(t)
   const inputs = ['a', ['a', 'bb'], [1, 2, 3], [[1, 2], [3]]]
   for (const input of inputs) t.equal((await post({ ...ONE, input })).status, 200)
@@ -117,7 +117,7 @@ for (const [wanted, sent] of [
   )
 }
 
-t.test('embeddings.create 200: cohere and gemini answer in our form, in both encodings', async (t) => {
+t.test('embeddings.create 200: cohere and gemini answer in Sluice format, in both encodings', async (t) => {
   const { post, foreign } = await openEmbeddings(t)
   for (const model of ['acme/cohere', 'acme/gemini']) {
     const float = await post({ model, input: ['one', 'two'], dimensions: 4, input_type: 'search_query' })
@@ -288,7 +288,7 @@ t.test(
   },
 )
 
-t.test('embeddings.create 400: large pictures and tokens that no protocol of the model takes', async (t) => {
+t.test('embeddings.create 400: large pictures and tokens that no model protocol accepts', async (t) => {
   const { post, foreign } = await openEmbeddings(t)
   const tokens = Array.from({ length: 100_000 }, (_, nth) => nth)
   const url = `data:image/png;base64,${'A'.repeat(300_000)}`

@@ -35,7 +35,7 @@ async function silentHost(t: Test): Promise<{ readonly origin: string; readonly 
   return { origin: `https://127.0.0.1:${(silent.address() as AddressInfo).port}`, arrived }
 }
 
-t.test('a call that the provider has runs on when its client leaves, and is charged', async (t) => {
+t.test('a call sent to the provider continues after a disconnect, and is charged', async (t) => {
   const { url, first, settled, untilSettled, rest } = await openEmbeddings(t)
   let answerNow: () => void = () => undefined
   first.script((exchange) => void (answerNow = () => answers()(exchange)))
@@ -137,7 +137,7 @@ t.test(
   },
 )
 
-t.test('a client that leaves while its take is written is not charged, and nothing is sent', async (t) => {
+t.test('a client that disconnects while its take is written is not charged; nothing is sent', async (t) => {
   let asked: (ask: HoldInput) => void = () => undefined
   let wrote: (isWritten: boolean) => void = () => undefined
   const ends: ('released' | CallCost)[] = []

@@ -137,7 +137,7 @@ t.test(
   },
 )
 
-t.test('a secret that cannot be released or sent as a key is named, and nothing is sent', async (t) => {
+t.test('names a secret that cannot be released or is no valid key, and sends nothing', async (t) => {
   const stand = await openEndpoints(t)
   await put(stand, 'canary\r\nx-canary: 1')
   for (const _ of [1, 2]) {
@@ -151,7 +151,7 @@ t.test('a secret that cannot be released or sent as a key is named, and nothing 
   t.same([stand.keyed.calls.length, stand.shipped.calls.length], [0, 0])
 })
 
-t.test("a private endpoint of a model is tried before its catalogue's under an own key", async (t) => {
+t.test('with an own key, tries private endpoints of a model before those of the catalogue', async (t) => {
   const stand = await openEndpoints(t)
   await stand.active({ model_permaslug: 'acme/keyed' })
   await put(stand)

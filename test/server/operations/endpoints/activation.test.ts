@@ -65,7 +65,7 @@ t.test('private_endpoints.activate 404: an unknown id', async (t) => {
   t.equal((await activate(await openEndpoints(t), NOBODY)).status, 404)
 })
 
-t.test('private_endpoints.activate 422: the credential is gone, or bound to other hosts', async (t) => {
+t.test('private_endpoints.activate 422: the credential was removed or bound to other hosts', async (t) => {
   const stand = await openEndpoints(t)
   const id = await stand.validated()
   await stand.vault.put('acme_key', CREDENTIAL, ['elsewhere.example'])
@@ -96,7 +96,7 @@ t.test('private_endpoints.activate 502: the probe fails, and the endpoint stays 
   t.match((await stand.call('get', `/private-endpoints/${id}`)).body.data, { status: 'draft' })
 })
 
-t.test('private_endpoints.activate 408: an upstream that is slower than a probe may take', async (t) => {
+t.test('private_endpoints.activate 408: the upstream exceeds the time limit of a probe', async (t) => {
   const stand = await openEndpoints(t)
   const id = await stand.validated()
   stand.upstream.script(neverAnswers)
@@ -221,7 +221,7 @@ t.test('private_endpoints.create 408: with `activate`, a slow upstream', async (
   t.same([answer.status, errorTypeOf(answer)], [408, 'probe_slow'])
 })
 
-t.test('a create whose activation fails after a passing validation returns both', async (t) => {
+t.test('a create with a failed activation returns the draft and its successful validation', async (t) => {
   const stand = await openEndpoints(t)
   stand.upstream.script(answers(), refuses(500))
   const answer = await stand.call('post', '/private-endpoints', {

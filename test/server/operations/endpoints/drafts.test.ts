@@ -172,7 +172,7 @@ t.test('a base_url is stored in its canonical form', async (t) => {
   }
 })
 
-t.test('private_endpoints.list 200: oldest first, of the organization alone', async (t) => {
+t.test('private_endpoints.list 200: lists endpoints of its organization only, oldest first', async (t) => {
   const { call, draft, store } = await openEndpoints(t)
   const ids = [await draft(), await draft()]
   const other = must(await createOrganization(store, { name: 'other' }))
@@ -186,7 +186,7 @@ t.test('private_endpoints.list 200: oldest first, of the organization alone', as
   t.equal((await call('get', `/private-endpoints/${NOBODY}`)).status, 404)
 })
 
-t.test('private_endpoints.get 200, 404: with its upstream and price; unknown and invalid ids', async (t) => {
+t.test('private_endpoints.get 200, 404: returns upstream and price; unknown ids get 404', async (t) => {
   const { call, draft, baseUrl } = await openEndpoints(t)
   const id = await draft()
   t.match((await call('get', `/private-endpoints/${id}`)).body.data, {
@@ -263,7 +263,7 @@ t.test('private_endpoints.update 409: only a draft can be changed', async (t) =>
   }
 })
 
-t.test('private_endpoints.update 200, 400: a price of a draft is changed as the rest of it', async (t) => {
+t.test('private_endpoints.update 200, 400: changes a draft price, refuses an invalid one', async (t) => {
   const { call, draft } = await openEndpoints(t)
   const id = await draft()
   const pricing = { prompt: '0.00000003', completion: '0' }
@@ -281,7 +281,7 @@ t.test('private_endpoints.update 200, 400: a price of a draft is changed as the 
   )
 })
 
-t.test('private_endpoints.set_pricing 200, 400, 404: any endpoint, without a new validation', async (t) => {
+t.test('private_endpoints.set_pricing 200, 400, 404: works in any status without validation', async (t) => {
   const { call, validated } = await openEndpoints(t)
   const id = await validated()
   const pricing = {

@@ -28,7 +28,7 @@ t.test(
   },
 )
 
-t.test('private_endpoints.create 422: an Idempotency-Key of other fields is refused', async (t) => {
+t.test('private_endpoints.create 422: refuses an Idempotency-Key used with other fields', async (t) => {
   const { call, baseUrl } = await openEndpoints(t)
   const key = { 'idempotency-key': 'k' }
   await call('post', '/private-endpoints', endpointBody(baseUrl), key)

@@ -78,7 +78,7 @@ t.test('provider preferences apply to private endpoints as to all others', async
   t.equal((await with_({ zdr: true })).status, 404)
 })
 
-t.test('several endpoints of one slug: the cheapest answers, and the next one when it fails', async (t) => {
+t.test('of several endpoints of one slug, the cheapest answers, and the next if it fails', async (t) => {
   const stand = await openEndpoints(t)
   await stand.active({ upstream_model_id: 'dear', pricing: { prompt: '0.000009', completion: '0' } })
   await stand.active({ upstream_model_id: 'cheap' })

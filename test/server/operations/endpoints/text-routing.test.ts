@@ -64,7 +64,7 @@ t.test(
   },
 )
 
-t.test('only the form that a validation found is called: other dialects are translated', async (t) => {
+t.test('calls only the API form that validation found, and translates other dialects into it', async (t) => {
   const stand = await openTexts(t, servesChat())
   await stand.active()
   const { length } = stand.server.calls
@@ -108,7 +108,7 @@ t.test(
   },
 )
 
-t.test('another workspace does not know the model, and a key needs to be allowed it', async (t) => {
+t.test('another workspace does not know the model, and a key with a model list must list it', async (t) => {
   const stand = await openTexts(t, servesChat())
   await stand.active()
   t.same(await failureOf(await stand.write(CHAT, asks(), { key: OTHER_KEY })), [404, 'model_unknown'])

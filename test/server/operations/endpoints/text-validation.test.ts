@@ -85,7 +85,7 @@ t.test('a server that breaks the rules of its form fails the check for that rule
   t.match((await validate(stand, id)).body.data, { passed: true })
 })
 
-t.test('a server that falls silent gets the time of a probe, before and after its first event', async (t) => {
+t.test('a silent server fails after the probe time limit, before and after its first event', async (t) => {
   const stand = await openTexts(t, servesChat())
   const [id, activated] = [await stand.draft({ forms: ['chat'] }), await stand.validated({ forms: ['chat'] })]
   const other = await stand.draft({ forms: ['messages'] })

@@ -174,7 +174,7 @@ t.test('a workspace with the maximum of active endpoints cannot activate another
   )
 })
 
-t.test('private_endpoints.validate 400, 404: no workspace, and no endpoint', async (t) => {
+t.test('private_endpoints.validate 400, 404: missing or invalid workspace, unknown endpoint', async (t) => {
   const stand = await openEndpoints(t)
   const id = await stand.draft()
   t.equal((await stand.call('post', `/private-endpoints/${id}/validate`, {})).status, 400)

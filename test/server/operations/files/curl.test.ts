@@ -106,7 +106,7 @@ else {
     })
   }
 
-  t.test('curl waits for the word to go on, sends in chunks, and is answered once each way', async (t) => {
+  t.test('curl uploads with `Expect: 100-continue` and in chunks, with one answer each', async (t) => {
     const { curl, file, front } = await stand(t)
     const ways = [
       ['-H', 'Expect: 100-continue'],

@@ -32,7 +32,7 @@ async function promoted(t: Test, bytes: Buffer = BYTES): Promise<Promoted> {
 
 const bytesOf = async (answer: Response): Promise<Buffer> => Buffer.from(await answer.arrayBuffer())
 
-t.test('files.content 200: a promoted file comes back byte for byte, named as its path ended', async (t) => {
+t.test('files.content 200: returns a promoted file unchanged, named by the end of its path', async (t) => {
   const front = await promoted(t)
   const answer = await front.call(front.path)
   t.equal(answer.status, 200)
@@ -43,7 +43,7 @@ t.test('files.content 200: a promoted file comes back byte for byte, named as it
   t.ok((await bytesOf(answer)).equals(BYTES))
 })
 
-t.test('files.content 200: ranges across segments, HEAD, and a version that is known', async (t) => {
+t.test('files.content 200: ranges across segments, HEAD, and 304 for a known version', async (t) => {
   const front = await promoted(t)
   for (const [from, to] of [
     [0, 1],

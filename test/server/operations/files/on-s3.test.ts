@@ -87,7 +87,7 @@ t.test('containers.write_file 200: a written file can be listed, and read whole 
   t.equal(await (await front.call(path)).text(), 'new')
 })
 
-t.test('files.upload 503: the bucket refuses wrong secrets, and no answer shows them', async (t) => {
+t.test('files.upload 503: the bucket refuses a wrong secret, and no response shows it', async (t) => {
   const front = await frontOn(t, { secretAccessKey: new Secret(WRONG_SECRET) })
   const file = await row(front)
   const answers = [
@@ -151,7 +151,7 @@ for (const [call, ask] of calls) {
   )
 }
 
-t.test('an object that vanishes from the bucket is a 500, and another in its place is damage', async (t) => {
+t.test('an object missing from the bucket is a 500, and a different one counts as damage', async (t) => {
   const front = await frontOn(t)
   const { id } = await promoted(front, text(200_000))
   const key = `node/objects/${id}`

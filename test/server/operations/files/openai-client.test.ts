@@ -145,7 +145,7 @@ t.test('failures reach the client with status, code, message and request id', as
     t.match(await failureOf(call()), { status, code: status, message: /./, requestID: /./ })
 })
 
-t.test('an upload with `expires_after` has the time of its end; one out of bounds is refused', async (t) => {
+t.test('an upload with `expires_after` returns its expiry; values out of range are refused', async (t) => {
   const { client } = await connected(t)
   const make = async (seconds: number) =>
     client.files.create({

@@ -17,7 +17,7 @@ const BOUNDS = [
   ['?limit=1', 1],
 ] as const
 
-t.test('files.list 200, 400: FILES_PAGE_DEFAULT files without a limit, FILES_PAGE_MAX at most', async (t) => {
+t.test('files.list 200, 400: FILES_PAGE_DEFAULT files by default, at most FILES_PAGE_MAX', async (t) => {
   const { call, store, files, workspaceId } = await openFilesFront(t)
   const id = await storedFile(files, workspaceId)
   await store.sql`

@@ -159,7 +159,7 @@ t.test('files.delete 502: the error names the failed provider, and does not cont
   t.match(answer, { status: 502, error_type: 'upstream_failed', provider_name: 'OpenAI' })
 })
 
-t.test('a provider that is overloaded makes every operation 503 with its Retry-After', async (t) => {
+t.test('when a provider is overloaded, each operation gets 503 with the Retry-After it sent', async (t) => {
   const { ask, provider } = await served(t)
   provider.behave(({ res }) => void res.writeHead(429, { 'retry-after': '7' }).end())
   const answer = await ask('/files?provider=openai')

@@ -160,13 +160,13 @@ t.test(
   },
 )
 
-t.test('neither the programme nor disabled writes keep a workspace from its key', async (t) => {
+t.test('a workspace outside the programme, or without vault writes, can still use its key', async (t) => {
   const { vault, put, ask } = await stand(t, { facts: { isInProgramme: false, mayWriteVault: false } })
   await put(vault.workspace)
   t.equal((await ask()).type, 'file_unknown')
 })
 
-t.test('a secret that no header can carry is refused by its name, and nothing is sent', async (t) => {
+t.test('names a secret that is not a valid header value, and sends nothing', async (t) => {
   const { vault, put, ask, files } = await stand(t)
   await put(vault.workspace, 'canary\r\nx-canary: 1')
   const answer = await ask()
@@ -181,7 +181,7 @@ t.test('an upload without a key is refused before its body is read', async (t) =
   t.match(await answerOf(client), { status: 400, type: 'provider_key_missing' })
 })
 
-t.test('an upload whose client leaves while the key is released sends nothing to the provider', async (t) => {
+t.test('an upload whose client disconnects during the key release sends the provider nothing', async (t) => {
   const held = { released: gate(), go: gate() }
   const { vault, put, port, files, untilSettled, settled } = await stand(t, { held })
   await put(vault.workspace)
@@ -195,7 +195,7 @@ t.test('an upload whose client leaves while the key is released sends nothing to
   await files.rest()
 })
 
-t.test('a read whose client leaves while the key is released sends nothing to the provider', async (t) => {
+t.test('a read whose client disconnects during the key release sends the provider nothing', async (t) => {
   const held = { released: gate(), go: gate() }
   const { vault, put, url, ask, files, untilSettled } = await stand(t, { held })
   await put(vault.workspace)

@@ -84,7 +84,7 @@ t.test('a repetition has the expiry of the first answer', async (t) => {
   t.match([...provider.files.values()][0]?.fields, expiry)
 })
 
-t.test('another file and another provider under the key are refused, and nothing is sent', async (t) => {
+t.test('refuses another file or provider under the same key, and sends nothing', async (t) => {
   const { upload, provider } = await openStand(t)
   await upload('hello')
   t.match(await upload('hullo'), { status: 400, type: 'idempotency_mismatch' })

@@ -166,7 +166,7 @@ t.test('files.list 503: the store is unavailable', async (t) => {
   t.ok(answer.headers.get('retry-after'))
 })
 
-t.test("another workspace's files are not listed, and asking for that workspace is refused", async (t) => {
+t.test('does not list files of another workspace, and refuses a request for that workspace', async (t) => {
   const front = await frontWith(t, 1)
   await storedFile(front.files, front.otherWorkspaceId)
   t.same(
@@ -202,7 +202,7 @@ t.test('files.get 200: a file in each shape', async (t) => {
   })
 })
 
-t.test('files.get 404: a foreign id and an unknown id answer the same but for the request id', async (t) => {
+t.test('files.get 404: foreign and unknown ids get the same answer except for the request id', async (t) => {
   const front = await frontWith(t, 0)
   const foreign = await storedFile(front.files, front.otherWorkspaceId)
   const texts = []

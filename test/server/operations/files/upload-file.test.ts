@@ -86,7 +86,7 @@ t.test("files.upload 200: OpenAI's client creates, retrieves, lists and deletes 
   t.same((await client.files.list()).data, [])
 })
 
-t.test('files.upload 200: the type is that of the content, whatever the caller declares', async (t) => {
+t.test('files.upload 200: detects the type from the content and ignores the declared type', async (t) => {
   const stand = await openFilesFront(t)
   t.match(await upload(stand, '{"a": [1]}\n'), { body: { mime_type: 'application/json' } })
   t.match(await upload(stand, 'a,b\n1,2\n'), { body: { mime_type: 'text/csv' } })
@@ -107,7 +107,7 @@ t.test('files.upload 200, 400: stores a valid purpose unchanged, and refuses oth
   }
 })
 
-t.test('files.upload 200: a repetition under a key gets the first answer, marked', async (t) => {
+t.test('files.upload 200: a repeated Idempotency-Key gets the first answer, marked as replay', async (t) => {
   const { call } = await openFilesFront(t)
   const send = async (content: string): Promise<Response> => {
     const body = new FormData()
@@ -128,7 +128,7 @@ t.test('files.upload 200: a repetition under a key gets the first answer, marked
   t.match(await other.json(), { error: { metadata: { error_type: 'idempotency_mismatch' } } })
 })
 
-t.test('files.upload 400: an empty file, and a content that is not accepted, by name', async (t) => {
+t.test('files.upload 400: refuses an empty file, and names the type of unsupported content', async (t) => {
   const stand = await openFilesFront(t)
   t.match(await upload(stand, ''), { status: 400, type: 'file_empty' })
   const { status, type, message } = await upload(
@@ -149,7 +149,7 @@ t.test('files.upload 400: an Idempotency-Key that is empty or too long', async (
   }
 })
 
-t.test('files.upload 400: an unknown provider, and one that the workspace has no key for', async (t) => {
+t.test('files.upload 400: an unknown provider, and one for which the workspace has no key', async (t) => {
   const stand = await openFilesFront(t, {
     providerFiles: {
       of: (_workspaceId, provider) =>

@@ -41,7 +41,7 @@ t.test('a disconnect before the first output ends the call at the provider at on
   t.match(spend.holds[0]?.end, { isEstimated: true, text: { outputTokens: 0 } })
 })
 
-t.test('a call that is left is charged for its media, and for reasoning that was asked for', async (t) => {
+t.test('charges media and requested reasoning of a call when the caller disconnects', async (t) => {
   const spend = keptSpend()
   // Ten seconds pass with each look.
   let now = 0
@@ -60,7 +60,7 @@ t.test('a call that is left is charged for its media, and for reasoning that was
   t.match(await costOf({ reasoning_effort: 'none' }), { text: { outputTokens: 0 } })
 })
 
-t.test('a call that is left when its output is over is charged as the provider reports', async (t) => {
+t.test('charges the reported cost when the caller disconnects after the whole output', async (t) => {
   const spend = keptSpend()
   const { post, first } = await openChatProvider(t, { spend })
   const steps = new Steps()
@@ -88,7 +88,7 @@ t.test('a connection serves more calls after one or more streams', async (t) => 
   }
 })
 
-t.test('a whole call whose body lies in memory has no signal made, a stream has one', async (t) => {
+t.test('a stream creates an abort signal, and a whole call with its body in memory does not', async (t) => {
   let signals = 0
   const around = (inference: Inference): Inference => ({
     withPreset: (...asked) => inference.withPreset(...asked),

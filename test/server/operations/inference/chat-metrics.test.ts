@@ -204,7 +204,7 @@ t.test('a stream that an internal error breaks off is counted as ended', async (
   t.match(streams.take(), { ended: [[echo, { cause: 'internal' }]], called: [[echo, 'internal', false]] })
 })
 
-t.test('answers that report a tier without a price are counted by its name, of a closed set', async (t) => {
+t.test('counts answers with an unpriced tier under its name, from a fixed set of names', async (t) => {
   const streams = new KeptMeters()
   const firstFacts = { modifiers: [{ when: { service_tier: 'priority' }, multiplier: '2' }] }
   const { post, first } = await openChatProvider(t, { streams, firstFacts })

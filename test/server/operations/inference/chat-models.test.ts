@@ -122,7 +122,7 @@ t.test('502: a call makes ATTEMPTS_MAX attempts at most over all its models. D18
   t.equal(second.calls.length, 0)
 })
 
-t.test('400 404 403: a model that the call may not end at is refused with its path', async (t) => {
+t.test('400 404 403: the refusal of a fallback model contains its path', async (t) => {
   const { post, first } = await openChatProvider(t)
   const path = '/models/1'
   const refused = async (name: string): Promise<unknown> => {
@@ -198,7 +198,7 @@ t.test('200: a model without a suitable endpoint is skipped', async (t) => {
   t.match(await none.json(), { error: { type: 'endpoint_excluded' } })
 })
 
-t.test('200: a stream that is cut after its first output stays with its model', async (t) => {
+t.test('200: no other model continues a stream that breaks off after its first output', async (t) => {
   const { post, first, second } = await openChatProvider(t)
   first.script(answersChat({}, { cutAt: 1_000, ending: 'rst' }))
   const response = await post({ ...hello, models: ['acme/other'], stream: true })

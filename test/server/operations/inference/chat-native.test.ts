@@ -99,7 +99,7 @@ t.test('a whole answer has our id, its usage and its cost', async (t) => {
   t.equal(await rest(), 0)
 })
 
-t.test('a caller who leaves ends the call at its provider, and pays the delivered output. D27', async (t) => {
+t.test('a disconnect ends the call at its provider and charges the delivered output. D27', async (t) => {
   const spend = keptSpend()
   const { post, first, rest } = await openChatProvider(t, { spend })
   const steps = new Steps()
@@ -168,7 +168,7 @@ t.test(
   },
 )
 
-t.test("chat 400: the operator's account stores no call, the workspace's own does. D8", async (t) => {
+t.test('chat 400: refuses `store` for the operator account, not for a workspace account. D8', async (t) => {
   const operator = await openChatProvider(t)
   const own = await openChatProvider(t, { ownKey: 'own-provider-key-1' })
   const refused = await operator.post({ ...hello, store: true })
@@ -207,7 +207,7 @@ t.test(
   },
 )
 
-t.test('the latency of an endpoint is its first output, not the length of its answers. D26', async (t) => {
+t.test('the latency of an endpoint is the time to first output, not the whole duration. D26', async (t) => {
   let offsetMs = 0
   const { post, first, second } = await openChatProvider(t, { now: () => performance.now() + offsetMs })
   const ask = (provider: object): Promise<Response> => post({ ...hello, stream: true, provider })

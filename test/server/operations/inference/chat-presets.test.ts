@@ -71,7 +71,7 @@ t.test('200: members of the request win, except tools, which are joined', async 
   t.notOk('max_tokens' in sent)
 })
 
-t.test('200: a body that a thread reads is merged like a small one, and its bytes go back', async (t) => {
+t.test('200: a body parsed in a worker thread is merged like a small one and frees its memory', async (t) => {
   const { post, first, rest } = await openChatProvider(t, { presetConfigs })
   const content = 'é '.repeat(INLINE_JSON_BYTES_MAX)
   const response = await post({ preset: 'helper', messages: [{ role: 'user', content }], stream: true })

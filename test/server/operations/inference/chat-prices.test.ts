@@ -53,7 +53,7 @@ t.test('for a prompt above a threshold, all of its tokens have the price of that
   }
 })
 
-t.test('the reported tier is charged, and the dearer of asked and usual where none is', async (t) => {
+t.test('charges the reported tier, or without one the dearer of requested and usual price', async (t) => {
   const { charged, kept } = await opened(t)
   const usual = 100 * 1_000 + 5 * 2_000
   for (const stream of [false, true]) {
@@ -88,7 +88,7 @@ t.test('a reported name that is too long for a tier is ignored', async (t) => {
   t.match(generationRecord(present(kept[0]), 'x'), { service_tier: null })
 })
 
-t.test('chat.create 403: a limit refuses a tier without a modifier, and names both', async (t) => {
+t.test('chat.create 403: refuses a tier without a modifier under a limit, and names both', async (t) => {
   const { post, charged, first } = await opened(t, true)
   const response = await post({ ...BODY, service_tier: 'ultrafast' })
   t.equal(response.status, 403)

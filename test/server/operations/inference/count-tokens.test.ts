@@ -35,7 +35,7 @@ t.test('the built-in model counts words', async (t) => {
   t.same(await response.json(), { input_tokens: 3 })
 })
 
-t.test('messages.count_tokens 404: no provider counts, and their calls are not affected', async (t) => {
+t.test('messages.count_tokens 404: no provider supports counting; calls to them still work', async (t) => {
   const { send, first, second, breakers } = await openMessagesProvider(t)
   for (const provider of [first, second])
     provider.usually((call, reply) =>
@@ -56,7 +56,7 @@ t.test('messages.count_tokens 404: no provider counts, and their calls are not a
   t.equal(answer.headers.get('x-sluice-provider'), 'first')
 })
 
-t.test('another endpoint counts where one fails, and none is marked', async (t) => {
+t.test('when one endpoint fails to count, another one counts, and no breaker opens', async (t) => {
   const { send, first, second, breakers } = await openMessagesProvider(t)
   const odd = [
     refusesMessages(500),
@@ -96,7 +96,7 @@ t.test(
   },
 )
 
-t.test('messages.count_tokens 503, 524: a store that is away, and a provider that is silent', async (t) => {
+t.test('messages.count_tokens 503, 524: store unavailable, and provider without an answer', async (t) => {
   const find = () => Promise.resolve(fail('store_unavailable', { retryAfterS: 1 }))
   const away = await openMessagesProvider(t, { presetConfigs: { find } })
   const refused = await away.send({ ...hello, model: '@preset/x' }, {}, BELOW)

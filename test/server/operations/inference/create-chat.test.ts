@@ -234,7 +234,7 @@ t.test("chat.create 400: errors name the field, with `type` and `param` for Open
   })
 })
 
-t.test('chat.create 403, 404, 413: keys, models and sizes', async (t) => {
+t.test('chat.create 403, 404, 413: forbidden keys, unknown models, and too large bodies', async (t) => {
   const { post } = await openChat(t, { keys: { allowedModels: ['openai/*'] } })
   t.equal((await post(hello)).status, 403)
   t.equal((await post({ ...hello, model: 'sluice/echo-2' })).status, 404)

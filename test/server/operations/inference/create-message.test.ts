@@ -181,7 +181,7 @@ t.test('accepts a key in `x-api-key` too, and `authorization` takes precedence',
   t.equal(other.status, 401)
 })
 
-t.test('messages.create 403, 404, 413: every failure has the form, also before a body is read', async (t) => {
+t.test('messages.create 403, 404, 413: every failure has the error format of Anthropic', async (t) => {
   const { post, url } = await openMessages(t, { keys: { allowedModels: ['openai/*'] } })
   const reply = async (answer: Promise<Response>): Promise<readonly [number, string]> => {
     const response = await answer

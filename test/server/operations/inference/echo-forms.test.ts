@@ -53,7 +53,7 @@ const FORMS: readonly Form[] = [
 ]
 
 for (const { path, body, stated, at } of FORMS)
-  t.test(`${path}: a schema that takes the text gets JSON, and every other one is refused`, async (t) => {
+  t.test(`${path}: a schema that allows the text returns it as JSON, and others are refused`, async (t) => {
     const { url } = await openChat(t)
     const ask = async (schema: unknown): Promise<{ readonly status: number; readonly text: string }> => {
       const response = await fetch(`${url}/api/v1${path}`, {

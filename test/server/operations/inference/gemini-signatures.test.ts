@@ -96,7 +96,7 @@ function answered({ answer }: Caller, what: GeminiWords, nth: number): Members {
 }
 
 for (const dialect of DIALECTS)
-  t.test(`${dialect}: five turns of thoughts, texts and tools come back as Gemini signed them`, async (t) => {
+  t.test(`${dialect}: five turns of thoughts, texts and tools go back as Gemini signed them`, async (t) => {
     const caller = CALLERS[dialect]
     const given: GivenSignatures = new Map()
     const messages = [...caller.begun]

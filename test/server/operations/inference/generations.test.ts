@@ -83,7 +83,7 @@ async function drained(response: Response): Promise<string> {
 
 const USED = { prompt_tokens: 20, completion_tokens: 7 }
 
-t.test("a response is found by the provider's id too, its finish in the words of chat", async (t) => {
+t.test('the provider id also finds the record of a response, with the finish reason of chat', async (t) => {
   const { post, first, recordOf } = await open(t, {
     path: '/responses',
     providers: { speaks: ['responses'] },
@@ -189,7 +189,7 @@ t.test('an answer of the built-in model has a record too, with its own counts', 
   }
 })
 
-t.test('a caller who leaves has a record with `cancelled`, no reason, and the figures. D27', async (t) => {
+t.test('a disconnected call is recorded as `cancelled` with figures and no finish reason. D27', async (t) => {
   for (const onLeave of ['cancel', 'drain']) {
     const { post, first, recordOf } = await open(t, { firstProvider: { on_leave: onLeave } })
     const steps = new Steps()
@@ -210,7 +210,7 @@ t.test('a caller who leaves has a record with `cancelled`, no reason, and the fi
   }
 })
 
-t.test('a stream that breaks off has the reason `error`, also where none has begun. D27', async (t) => {
+t.test('a stream that breaks off has the finish reason `error`, also before any output. D27', async (t) => {
   const { post, first, second, recordOf } = await open(t, { streamHoldMs: 0 })
   const breaks = streams((call) => [...chatEvents(call).slice(0, 3), chatError()])
   first.script(breaks)

@@ -183,7 +183,7 @@ t.test('messages 403: under a limit an unknown `context_management` has no maxim
   }
 })
 
-t.test("messages 400: the operator's account holds no state, the workspace's own does", async (t) => {
+t.test('messages 400: refuses state for the operator account, not for a workspace account', async (t) => {
   const operator = await openMessagesProvider(t)
   const own = await openMessagesProvider(t, { ownKey: 'own-provider-key-1' })
   own.first.usually(answersMessages())
@@ -246,7 +246,7 @@ t.test(
   },
 )
 
-t.test('large bodies and answers pass through a thread as small ones do', async (t) => {
+t.test('large bodies and answers in a worker thread give the same result as small ones', async (t) => {
   const { send, first, rest } = await openMessagesProvider(t)
   const long = 'é "x" '.repeat(INLINE_JSON_BYTES_MAX / 6)
   const body = {

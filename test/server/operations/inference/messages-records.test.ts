@@ -22,7 +22,7 @@ function keptGenerations() {
   }
 }
 
-t.test('a record has the provider’s id, its word for the end, and the caches of the prompt', async (t) => {
+t.test('a record has the provider’s id, its finish reason, and the cached prompt tokens', async (t) => {
   const generations = keptGenerations()
   const { send, first } = await openMessagesProvider(t, { generations })
   const usage = { input_tokens: 3, cache_read_input_tokens: 100, output_tokens: 4 }

@@ -70,7 +70,7 @@ function takesOwn(saved: PresetSource, used: PresetSource, protocol: TextProtoco
 }
 
 for (const protocol of TEXT_PROTOCOLS)
-  t.test(`each form uses what each form saved, at a provider that speaks ${protocol}`, async (t) => {
+  t.test(`each dialect can use presets saved in any dialect, at a ${protocol} provider`, async (t) => {
     const { send, first, rest } = await rigged(t, protocol, { presetConfigs })
     for (const saved of DIALECTS)
       for (const used of DIALECTS)
@@ -107,7 +107,7 @@ t.test('200: invalid fields of a preset in another dialect are dropped and repor
   t.match(bodyOf(present(first.calls[0])), { temperature: 0.5, max_tokens: 50 })
 })
 
-t.test('400: a field of a preset of the own form counts as one of the request', async (t) => {
+t.test('400: an invalid field of a preset in the same dialect is refused like a request field', async (t) => {
   const { send, first } = await rigged(t, 'messages', { presetConfigs })
   const response = await send('messages', { model: '@preset/own' })
   t.equal(response.status, 400)

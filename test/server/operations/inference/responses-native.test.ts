@@ -89,7 +89,7 @@ t.test('a stream has the canonical model, and its usage and cost in the last eve
   t.equal(await rest(), 0)
 })
 
-t.test('events too large to copy in one turn arrive whole, the last with its cost', async (t) => {
+t.test('events too large to copy in one turn arrive complete, the last one with its cost', async (t) => {
   const { post, first } = await open(t)
   const word = 'a "word" of é\n'.repeat(40_000)
   first.usually(answersResponses({ words: [word] }))
@@ -243,7 +243,7 @@ t.test('refuses a model whose endpoints support no text protocol', async (t) => 
   })
 })
 
-t.test('400 stateless: requests to store at the account, or to use what it has stored', async (t) => {
+t.test('400 stateless: refuses storing at the operator account, and using items stored there', async (t) => {
   const { post, first } = await open(t)
   const cases: readonly (readonly [object, string])[] = [
     [{ store: true }, '/store'],

@@ -67,7 +67,7 @@ async function open(t: Teardown): Promise<ChatProviderFront> {
   return front
 }
 
-t.test('a preset fills members that the request lacks, and its prompt comes first', async (t) => {
+t.test('a preset fills members missing in the request, and its prompt comes first', async (t) => {
   const { post, first, rest } = await open(t)
   for (const stream of [true, false]) {
     for (const own of [{}, { instructions: null }, { instructions: 'In "English".' }]) {

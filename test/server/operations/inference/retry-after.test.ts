@@ -57,7 +57,7 @@ t.test('Retry-After is taken from the RetryInfo of an error inside a stream', as
   }
 })
 
-t.test('without either, an overloaded provider rests as long as its breaker', async (t) => {
+t.test('without either, Retry-After lasts until the breaker of the provider closes', async (t) => {
   let later = 0
   const { post, first } = await openChatProvider(t, { now: () => performance.now() + later })
   first.usually(refusesChat(429))

@@ -92,7 +92,7 @@ t.test('members of `cache_control` that another protocol lacks are reported as d
   }
 })
 
-t.test('features of `anthropic-beta` are named where the provider speaks another form', async (t) => {
+t.test('reports `anthropic-beta` features as dropped if the provider speaks another protocol', async (t) => {
   const { url } = await rigged(t, 'chat')
   const ask = async (path: string) => {
     const response = await fetch(`${url}/api/v1${path}`, {
@@ -110,7 +110,7 @@ t.test('features of `anthropic-beta` are named where the provider speaks another
   t.equal(await ask('/chat/completions'), null)
 })
 
-t.test('a field that would change the answer is 400 with its path, and reaches no provider', async (t) => {
+t.test('a field that would change the answer gets 400 with its path, and is not sent', async (t) => {
   for (const [from, to, body, path] of [
     ['chat', 'messages', { n: 2 }, '/n'],
     ['chat', 'gemini', { prediction: { type: 'content', content: 'x' } }, '/prediction'],
@@ -204,7 +204,7 @@ t.test('reasoning without content or signature is not sent to a provider that st
   }
 })
 
-t.test('a step whose thoughts are left out goes on without thinking, as Anthropic wants it', async (t) => {
+t.test('a tool step without its thoughts continues without thinking, as Anthropic requires', async (t) => {
   const { send, first } = await rigged(t, 'messages')
   const foreign = { type: 'thinking', thinking: 'hm', signature: 'sl1.google-gemini-v1.AAAA' }
   const own = { ...foreign, signature: 'AAAA' }

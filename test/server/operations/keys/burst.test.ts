@@ -18,7 +18,7 @@ t.test('keys.create 201: a key has the requested burst, from 1 to its limit', as
   }
 })
 
-t.test('keys.create 400: a burst above the limit, or without one, with the cure', async (t) => {
+t.test('keys.create 400: refuses a burst above the limit or without one, and suggests a fix', async (t) => {
   const { call } = shared
   const rows: readonly (readonly [object, RegExp])[] = [
     [{ rate_limit_rpm: 60, rate_limit_burst: 61 }, /1 to 60, or a higher `rate_limit_rpm`/],

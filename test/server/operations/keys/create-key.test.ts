@@ -19,7 +19,7 @@ const shared = await openKeysFront(t)
 const NOBODY = 'f'.repeat(64)
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 
-t.test('keys.create 201: every member that existing clients require, and the key this once', async (t) => {
+t.test('keys.create 201: returns every member that clients require, and the key only once', async (t) => {
   const { call, make, workspace, works } = shared
   const { data, key } = await make({
     name: 'Team',

@@ -78,7 +78,7 @@ t.test('every kind of key can read itself', async (t) => {
   })
 })
 
-t.test('while the store is away keys answer 500, and say when to try again', async (t) => {
+t.test('while the store is unavailable, key operations get 500 with a retry time', async (t) => {
   const away = openStore({ url: 'postgres://nobody@127.0.0.1:1/none', poolMax: 1, applicationName: 'away' })
   t.teardown(() => away.close())
   const apiKeys = openApiKeys({ store: away, publish: () => Promise.resolve(), rateLimitRpm: null })
@@ -99,7 +99,7 @@ t.test('while the store is away keys answer 500, and say when to try again', asy
   }
 })
 
-t.test("a key made without a rate has the operator's, unless it says null", async (t) => {
+t.test('a key created without a rate has the operator default, and one with null has none', async (t) => {
   const { store, organizationId } = shared
   const apiKeys = openApiKeys({ store, publish: () => Promise.resolve(), rateLimitRpm: 120 })
   const input = {

@@ -67,7 +67,7 @@ t.test('keys.list 200: the keys of the organization, newest first, in pages', as
   t.same(await page(KEYS_OFFSET_MAX), [])
 })
 
-t.test('disabled keys are listed when they are asked for, and a workspace has its own', async (t) => {
+t.test('lists disabled keys on request, and `workspace_id` selects the keys of a workspace', async (t) => {
   const { call, make } = await openKeysFront(t)
   const [here, there, off] = [
     await make(),
@@ -217,7 +217,7 @@ t.test(
   },
 )
 
-t.test('a limit moves with its resets, and its account records the newest change', async (t) => {
+t.test('a new reset interval moves the limit, and the account records the newest change', async (t) => {
   const { call, make, store } = await openKeysFront(t)
   const {
     data: { hash },
@@ -289,7 +289,7 @@ t.test('keys.delete 200: the key is refused from then on, even when it deleted i
   t.match(await call('GET', '/keys', { key: own.key }), { status: 401, type: 'key_unknown' })
 })
 
-t.test('every change is audited with its actor, before and after, and never with the key', async (t) => {
+t.test('audits every change with its actor, the values before and after, and never the key', async (t) => {
   const { call, make, rotate, store } = await openKeysFront(t)
   const {
     data: { hash },

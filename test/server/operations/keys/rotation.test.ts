@@ -157,7 +157,7 @@ t.test('after a removal of the intern that races with a rotation, no key works',
   )
 })
 
-t.test('rotations and changes at the same time all succeed, and end with one limit', async (t) => {
+t.test('concurrent rotations and changes all succeed, and all keys end with the same limit', async (t) => {
   const { make, call, store } = shared
   const {
     data: { hash },

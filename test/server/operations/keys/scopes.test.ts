@@ -74,7 +74,7 @@ t.test(
   },
 )
 
-t.test('a change of scopes is obeyed, audited, goes with a rotation; null is all again', async (t) => {
+t.test('a change of scopes is enforced, audited and kept by a rotation; null means all scopes', async (t) => {
   const { call, make, look, rotate, store } = shared
   const { data, key } = await make()
   const mayList = async () => (await call('GET', '/vault/secrets', { key })).type !== 'scope_missing'
@@ -118,7 +118,7 @@ t.test('keys.create 400: unknown or repeated scopes, and scopes for a management
   })
 })
 
-t.test("keys.create 201: with intern_id the key is the intern's, in its workspace", async (t) => {
+t.test('keys.create 201: with `intern_id` the key belongs to the intern and its workspace', async (t) => {
   const { make, intern, store } = shared
   const id = await intern()
   const { data, key } = await make({ intern_id: id, scopes: ['vault:use'] })
@@ -128,7 +128,7 @@ t.test("keys.create 201: with intern_id the key is the intern's, in its workspac
   t.match(rows, [{ kind: 'intern', intern_id: id, workspace_id: data.workspace_id }])
 })
 
-t.test('keys.create 404: an intern that is unknown or of another organization; no key is made', async (t) => {
+t.test('keys.create 404: an unknown or foreign intern, and no key is created', async (t) => {
   const { call, foreignKey, intern, store } = shared
   const id = await intern()
   const before = [...(await store.sql`SELECT count(*) FROM api_keys`)]

@@ -3,7 +3,7 @@ import { getModel } from '../../../../src/server/operations/models/get-model.ts'
 import { catalogueOf } from '../../../support/models/catalogue.ts'
 import { FOUR_MODELS, read } from '../../../support/keys/model-reads.ts'
 
-t.test('models.get 200: the model, with every required member and no optional one as null', async (t) => {
+t.test('models.get 200: returns every required member, and omits optional members with null', async (t) => {
   const { status, body } = await read(getModel, catalogueOf(t, FOUR_MODELS), {
     params: { author: 'other', slug: 'chat' },
   })

@@ -184,7 +184,7 @@ const MANY = {
   })),
 }
 
-t.test('models.list 200: a list longer than any page is whole, in its order', async (t) => {
+t.test('models.list 200: without a page, returns a long list in full and in order', async (t) => {
   const catalogue = catalogueOf(t, MANY)
   const answer = await read(listModels, catalogue, { query: {} })
   t.same(

@@ -3,7 +3,7 @@ import { listUserModels } from '../../../../src/server/operations/models/list-us
 import { catalogueOf } from '../../../support/models/catalogue.ts'
 import { FOUR_MODELS, idsOf, read } from '../../../support/keys/model-reads.ts'
 
-t.test('models.list_for_user 200: the list shape, in pages, by output modality', async (t) => {
+t.test('models.list_for_user 200: returns the model list in pages, by output modality', async (t) => {
   const catalogue = catalogueOf(t, FOUR_MODELS)
   t.same(idsOf(await read(listUserModels, catalogue)), ['acme/chat', 'other/chat'])
   t.match(

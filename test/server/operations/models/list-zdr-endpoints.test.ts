@@ -22,7 +22,7 @@ const MANY = {
   })),
 }
 
-t.test('endpoints.list_zdr 200: the endpoints that declare it, of models of every output', async (t) => {
+t.test('endpoints.list_zdr 200: returns endpoints that declare ZDR, for models of any output', async (t) => {
   const { body } = await read(listZdrEndpoints, catalogueOf(t, MANY))
   t.match(body, {
     data: [

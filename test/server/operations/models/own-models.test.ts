@@ -39,7 +39,7 @@ async function open(t: Test, given: Parameters<typeof openTexts>[2] = {}): Promi
   return { ...stand, get, ids }
 }
 
-t.test('models.list 200: own models that write, first, to the workspace alone', async (t) => {
+t.test('models.list 200: lists own text models first, and only to their workspace', async (t) => {
   const { ids, get } = await open(t)
   t.same(await ids('/models'), ['acme/llama', 'acme/chat'])
   t.same(await ids('/models/user'), ['acme/llama', 'acme/chat'])
@@ -67,7 +67,7 @@ t.test('models.list 200: filters, sorting and paging cover catalogue models and 
   t.match((await get('/models?limit=1')).body, { links: { next: /offset=1/ }, total_count: 2 })
 })
 
-t.test('models.get, models.retrieve, models.endpoints 200: an own model is read as any other', async (t) => {
+t.test('models.get, models.retrieve, models.endpoints 200: read an own model like any other', async (t) => {
   const { get } = await open(t)
   const { body } = await get('/model/acme/llama')
   t.ok(Value.Check(Model, body.data), JSON.stringify(body))
@@ -88,7 +88,7 @@ t.test('models.get, models.retrieve, models.endpoints 200: an own model is read 
     for (const key of [OTHER_KEY, MANAGEMENT_KEY]) t.equal((await get(path, key)).status, 404, path)
 })
 
-t.test('models.endpoints 200: endpoints of the workspace stand before those of a known model', async (t) => {
+t.test('models.endpoints 200: private endpoints of a known model come before catalogue ones', async (t) => {
   const { get } = await open(t)
   const tags = async (key?: string): Promise<readonly string[]> => {
     const { body } = await get('/models/acme/chat/endpoints', key)
@@ -113,7 +113,7 @@ t.test('models.list_for_user 200: omits own models that the key may not use', as
   t.same(await ids('/models/user'), ['acme/llama'])
 })
 
-t.test('while the store is away lists have the catalogue, and an own model fails', async (t) => {
+t.test('while the store is unavailable, lists show the catalogue, and own models fail to read', async (t) => {
   const away = { of: () => Promise.resolve(fail('store_unavailable', { retryAfterS: 1 })) }
   const { ids, get } = await open(t, {
     more: (_, { access }) => Promise.resolve({ access, ports: { privateModels: away } }),

@@ -11,7 +11,7 @@ t.test('models.retrieve 200: the model without an envelope, with object and owne
   })
 })
 
-t.test('models.retrieve 200: an alias without an author, and a variant of it', async (t) => {
+t.test('models.retrieve 200: accepts an alias without an author, and a variant of the alias', async (t) => {
   const catalogue = catalogueOf(t, FOUR_MODELS)
   t.match(await read(retrieveModel, catalogue, { params: { model: 'embed' } }), {
     body: { id: 'acme/embed' },

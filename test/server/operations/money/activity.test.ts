@@ -82,7 +82,7 @@ t.test('the default period ends at `to`, or starts at `from`, and has a maximum 
   t.same(await period('from=2022-01-01&to=2023-01-01'), ['2022-01-01', '2023-01-01'])
 })
 
-t.test('activity.list 400: invalid days, too many or in the wrong order, and invalid pages', async (t) => {
+t.test('activity.list 400: invalid days, periods too long or reversed, and invalid pages', async (t) => {
   const { call } = await openInternsFront(t)
   for (const query of [
     'from=2024-02-30',

@@ -46,7 +46,7 @@ t.test('a limit is rounded to whole nano-USD, and other members of the body are 
   })
 })
 
-t.test('budgets.put 400: one that does not strictly decrease names the other one', async (t) => {
+t.test('budgets.put 400: refuses limits that are out of order, and names the other budget', async (t) => {
   const front = await openInternsFront(t)
   await put(front, 'weekly', 10)
   const refusals: readonly (readonly [string, number, string])[] = [

@@ -20,7 +20,7 @@ const EVERY: readonly (readonly [string, string])[] = [
   ['DELETE', '/daily'],
 ]
 
-t.test('budgets.put 200: a budget is made and changed; budgets.get reads it by slug and by id', async (t) => {
+t.test('budgets.put 200: creates and changes a budget; budgets.get reads it by slug and id', async (t) => {
   const { call, workspace, store } = await openInternsFront(t)
   await turnTo(store, TODAY)
   const made = await put({ call }, 'monthly', 250.5)
@@ -56,7 +56,7 @@ t.test('budgets.put 200: a budget is made and changed; budgets.get reads it by s
   t.ok(String(changed['updated_at']) > String(data['updated_at']))
 })
 
-t.test('budgets.get 200: the spend of the window, the money that fronts hold, and the reset', async (t) => {
+t.test('budgets.get 200: returns the spend of the period, the held money, and the reset time', async (t) => {
   const front = await openInternsFront(t)
   await turnTo(front.store, '2024-02-29')
   await setAccount(front.store, workspaceAccount(front.workspace.id), {
@@ -234,7 +234,7 @@ t.test(
   },
 )
 
-t.test('every change is in the audit log and in the epoch, and an empty change in neither', async (t) => {
+t.test('adds every change to the audit log and the epoch, and an empty change to neither', async (t) => {
   const front = await openInternsFront(t)
   const { store, workspace, call } = front
   const epoch = async (): Promise<number> => Number((await store.sql`SELECT n FROM epoch`)[0]?.['n'])

@@ -146,7 +146,7 @@ t.test('the cap of secrets counts only those in attachable vaults of the organiz
   t.ok((await put(two, 'E')).ok)
 })
 
-t.test("caps.update 200: null is the installation's again, and each change is audited", async (t) => {
+t.test('caps.update 200: null restores the installation default, and each change is audited', async (t) => {
   const front = shared
   await cap(front, { interns: 7 })
   t.match((await auditOf(front.store)).at(-1), {

@@ -39,7 +39,7 @@ t.test('admin.get_history 200: lines of the last hour, with the events', async (
   })
 })
 
-t.test('admin.get_history 200: the line of one name, or none for a name without a line', async (t) => {
+t.test('admin.get_history 200: returns the line of one name, or nothing if it has none', async (t) => {
   const { call } = await openInternsFront(t, { history: served() })
   const named = (name: string) => call('GET', `/admin/history?by=operation&name=${name}`)
   t.match((await named('chat.create')).body, { data: { lines: [{ name: 'chat.create' }] } })

@@ -100,7 +100,7 @@ t.test('admin.list_jobs 404: an unknown workspace, and one of another organizati
   })
 })
 
-t.test("another organization is shown no job, and a deleted workspace's are found by its UUID", async (t) => {
+t.test('another organization gets no job; jobs of a deleted workspace are found by its UUID', async (t) => {
   const { add, call, foreignKey, list, other } = await openAdminJobs(t)
   const id = await add({ workspaceId: other.id })
   t.match(await call('GET', '/admin/jobs', { key: foreignKey }), {

@@ -54,7 +54,7 @@ function startFront(t: Parameters<typeof openInternsFront>[0]): Promise<InternsF
   return openInternsFront(t, { models, operatorKeys: set, misplacedKeys, publicOrigin })
 }
 
-t.test('admin.get_start 200: providers, where their keys go, and a model of each to try', async (t) => {
+t.test('admin.get_start 200: returns providers, where to set their keys, and models to try', async (t) => {
   const { call } = await startFront(t)
   const { status, body } = await call('GET', '/admin/start')
   t.equal(status, 200)

@@ -97,7 +97,7 @@ t.test(
   },
 )
 
-t.test('only the operating organization gets the last whole sweep of any runner', async (t) => {
+t.test('only the operating organization gets the last complete sweep report of any runner', async (t) => {
   const {
     call,
     store: { sql },
@@ -135,7 +135,7 @@ t.test('admin.get_storage 400: invalid pages', async (t) => {
   }
 })
 
-t.test('the totals of container files are kept as they change, and not summed for each look', async (t) => {
+t.test('updates the totals of container files with each change, and sums none on request', async (t) => {
   const front = await stand(t)
   const {
     call,
@@ -173,7 +173,7 @@ t.test('the count of files ends at ADMIN_FILES_COUNTED_MAX', async (t) => {
   })
 })
 
-t.test('one workspace is asked for with its files by type, the largest first, and no other is', async (t) => {
+t.test('a request for one workspace returns only its files by type, the largest type first', async (t) => {
   const front = await stand(t)
   const { call, workspace, other, store, foreignKey } = front
   for (const [size, type] of [

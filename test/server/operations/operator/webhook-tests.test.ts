@@ -193,7 +193,7 @@ t.test('a test is audited before it is sent, with the host but not the rest of i
   t.notMatch(JSON.stringify(seen), /hush/)
 })
 
-t.test('admin.test_webhook 429: tests under way at a host have the bound of deliveries', async (t) => {
+t.test('admin.test_webhook 429: tests to one host have the concurrency limit of deliveries', async (t) => {
   const front = await stand(t)
   const { receiver } = front
   const held: ServerResponse[] = []

@@ -47,7 +47,7 @@ t.test('presets.get 200: every key that existing clients require, with the desig
   })
 })
 
-t.test('presets.list 200: by slug, archived ones too, page by page, without configurations', async (t) => {
+t.test('presets.list 200: sorts by slug, with archived presets, in pages, without configs', async (t) => {
   const place = { workspaceId: other.id }
   for (const slug of ['z', 'b', 'Z', 'a.b']) await saved(slug, ['m'], place)
   must(await presets.archive({ ...place, slug: 'b' }, by))
@@ -65,7 +65,7 @@ t.test('presets.list 200: by slug, archived ones too, page by page, without conf
   t.notOk('designated_version' in (first ?? {}))
 })
 
-t.test('a page has the default number, and ends at its limits', async (t) => {
+t.test('a page has PRESETS_PAGE_DEFAULT presets, and accepts the maximum limit and offset', async (t) => {
   const place = { workspaceId: other.id }
   await Promise.all(
     Array.from({ length: PRESETS_PAGE_DEFAULT + 1 }, (_, n) => saved(`page-${n}`, ['m'], place)),
@@ -131,7 +131,7 @@ t.test('presets.list_versions 200: sorted by number, in pages', async (t) => {
   t.same(await list(`?offset=${PRESETS_OFFSET_MAX}`), [[], 4])
 })
 
-t.test('a page of large versions ends by its bytes, and the next one begins after it', async (t) => {
+t.test('a page of large versions ends at a byte limit, and the next page continues after it', async (t) => {
   const path = await saved('large', ['a', 'b', 'c'], {
     input: { systemPrompt: 'x'.repeat(LIST_PAGE_BYTES_MAX / 2) },
   })
@@ -255,7 +255,7 @@ t.test('presets.designate 409: an archived preset', async (t) => {
   t.match(await post(`${path}/designate`, { version: 1 }), { status: 409, type: 'preset_archived' })
 })
 
-t.test('presets.archive 200: it stays to be read, and is active again with its next version', async (t) => {
+t.test('presets.archive 200: keeps a preset readable, and its next version makes it active', async (t) => {
   const path = await saved('old', ['a'])
   t.match(dataOf(await post(`${path}/archive`)), {
     status: 'archived',
@@ -288,7 +288,7 @@ t.test('presets.archive 409: another transaction holds the preset too long', asy
   })
 })
 
-t.test('inference and intern keys read the presets of their own workspace, and change none', async (t) => {
+t.test('inference and intern keys can read, but not change, presets of their own workspace', async (t) => {
   const path = await saved('readable', ['a', 'b'])
   const intern = await front.intern()
   const internKey = must(

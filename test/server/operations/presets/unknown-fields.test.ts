@@ -10,7 +10,7 @@ const FORMS = {
   messages: { messages: [], max_tokens: 9 },
 }
 
-t.test('they are named, and fields that belong to one request are not', async (t) => {
+t.test('reports unknown fields of a saved preset, but not fields for a single request', async (t) => {
   for (const [form, needs] of Object.entries(FORMS)) {
     const body = { model: 'acme/text', ...needs, user: 'u', stream: true }
     const path = `/presets/${form.replace('/', '.')}/${form}`

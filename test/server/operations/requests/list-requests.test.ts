@@ -292,7 +292,7 @@ t.test('finds calls by each filter, separately and combined', async (t) => {
   t.same(await found('status=5xx&model=b/two&min_duration_ms=1&failed=true'), ['r2'])
 })
 
-t.test('pages follow each other by next_cursor, also among calls of one millisecond', async (t) => {
+t.test('next_cursor pages contain each call once, also for calls of the same millisecond', async (t) => {
   const front = await stand(t)
   const { add, call } = front
   await add(...Array.from({ length: 7 }, () => ({ endedMs: NOON })))

@@ -55,7 +55,7 @@ t.test('requests.list 200: finds calls by the name of their key, also in segment
   t.equal((await found('key_name=Shop%20search')).length, 2, 'a deleted key keeps its name')
 })
 
-t.test('requests.list 200: a name covers the newest keys that have it, up to a bound', async (t) => {
+t.test('requests.list 200: a name search covers the newest keys of that name, up to a limit', async (t) => {
   const { store, organizationId, found, named } = await stand(t)
   const keyHash = await named('many')
   await insertRequests(store, batchOfCalls({ organizationId, keyHash, requestId: 'own' }))

@@ -8,7 +8,7 @@ import { openScimFront } from '../../../support/scim/scim-front.ts'
 
 const ENTERPRISE = 'urn:ietf:params:scim:schemas:extension:enterprise:2.0:User'
 
-t.test('Entra: a user is made, changed by paths and without, disabled by a text, and deleted', async (t) => {
+t.test('Entra: creates a user, changes it with and without paths, disables and deletes it', async (t) => {
   const { call, patch } = await openScimFront(t)
   const email = { primary: true, type: 'work', value: 'Test_User_fd0ea19b@testuser.com' }
   const made = await call('POST', '/Users', {

@@ -57,7 +57,7 @@ t.test('scim.get_group 200, 404: a group with its version, or an empty 304 for a
     t.match(answer, { status: 404 })
 })
 
-t.test('scim.create_group 201, 400, 409: the required members, and a name that is taken', async (t) => {
+t.test('scim.create_group 201, 400, 409: refuses missing fields, and a name in use', async (t) => {
   const { call, user, events } = await openScimFront(t)
   const ann = await user('ann')
   const before = await events()
@@ -80,7 +80,7 @@ t.test('scim.create_group 201, 400, 409: the required members, and a name that i
   t.equal(await events(), before + 1)
 })
 
-t.test('scim.replace_group 200, 400, 404, 409, 412: a whole group, its members among it', async (t) => {
+t.test('scim.replace_group 200, 400, 404, 409, 412: replaces the group including its members', async (t) => {
   const { call, user, group, members, events } = await openScimFront(t)
   const [ann, bob] = [await user('ann'), await user('bob')]
   const id = await group('one', [ann])

@@ -263,7 +263,7 @@ t.test('no path and no name gives access to the prototype of objects', async (t)
   }
 })
 
-t.test('lists that are compared value by value stay short, however they come to be', async (t) => {
+t.test('lists compared value by value have a maximum length, in whichever way they are built', async (t) => {
   const numbers = (from: number, count: number) => Array.from({ length: count }, (_, n) => from + n)
   const kept = await patched({ op: 'add', path: 'roles', value: numbers(0, SCIM_VALUES_MAX) })
   t.ok(kept.ok, 'as many as there may be')

@@ -12,7 +12,7 @@ import { SCIM_USER_BODY_BYTES_MAX } from '../../../../src/schemas/bodies.ts'
 
 const NOBODY = '/Users/019a5b0c-4e21-7b1c-92d3-e4f5a6b7c8d9'
 
-t.test('scim.list_users 200, 400: pages, orders and parts of users, and invalid filters', async (t) => {
+t.test('scim.list_users 200, 400: pages, sorts, selects attributes, refuses invalid filters', async (t) => {
   const { store, call, user, organizationId } = await openScimFront(t)
   const ann = await user('ann', {
     title: 'Z',
@@ -140,7 +140,7 @@ t.test(
   },
 )
 
-t.test('scim.create_user 201, 400, 409: the required members, and a name that is taken', async (t) => {
+t.test('scim.create_user 201, 400, 409: refuses missing fields, and a name in use', async (t) => {
   const { call, events } = await openScimFront(t)
   const before = await events()
   const made = await call('POST', '/Users', {
@@ -183,7 +183,7 @@ t.test('scim.create_user 201, 400, 409: the required members, and a name that is
   t.equal(await events(), before + 1, 'one made, one told')
 })
 
-t.test('scim.replace_user 200, 400, 404, 409, 412: a whole user, of the version that is known', async (t) => {
+t.test('scim.replace_user 200, 400, 404, 409, 412: replaces a user if the version matches', async (t) => {
   const { call, user, events, foreignToken } = await openScimFront(t)
   const path = `/Users/${await user('ann', { title: 't', externalId: 'e', active: false })}`
   await user('bob')

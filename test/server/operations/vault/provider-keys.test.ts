@@ -95,7 +95,7 @@ t.test(
   },
 )
 
-t.test('byok.create 400: no second key, no such provider, no such rule, no such workspace', async (t) => {
+t.test('byok.create 400: a second key, or an unknown provider, rule or workspace', async (t) => {
   const { create, call, put, other, id } = await open(t)
   t.equal((await create({ provider: 'openai', key: KEY })).status, 201)
   const second = await create({ provider: 'openai', key: 'sk-another' })
@@ -138,7 +138,7 @@ t.test('only one of several concurrent creates makes the key', async (t) => {
   t.same(answers.map(({ status }) => status).sort(), [201, 201, 400, 400, 400, 400, 400, 400])
 })
 
-t.test('byok.create 503: no change while vault writes are disabled; nor outside the programme', async (t) => {
+t.test('byok.create 503: refuses changes outside the programme or with vault writes disabled', async (t) => {
   const { create, call, id, workspace } = await open(t)
   await create({ provider: 'openai', key: KEY })
   const path = `/byok/${id('openai')}`
@@ -279,7 +279,7 @@ t.test(
   },
 )
 
-t.test('a secret that took the place of a key is replaced at the id that the refusal names', async (t) => {
+t.test('an unrelated secret named like a provider key is replaced by the id in the refusal', async (t) => {
   const { create, call, put, id, key } = await open(t)
   t.equal(await put('anthropic_api_key', ['evil.example']), 200)
   const path = `/byok/${id('anthropic')}`
@@ -296,7 +296,7 @@ t.test('a secret that took the place of a key is replaced at the id that the ref
   t.match(await call('DELETE', path), { status: 200 })
 })
 
-t.test('when two slugs make one name, the refusal names the existing key, and it stays', async (t) => {
+t.test('when two slugs give one secret name, the refusal names the existing key, which stays', async (t) => {
   const { create, call, id } = await open(t)
   t.equal((await create({ provider: 'my-own', key: KEY })).status, 201)
   const refused = await create({ provider: 'my.own', key: 'sk-new' })
@@ -307,7 +307,7 @@ t.test('when two slugs make one name, the refusal names the existing key, and it
   t.equal((await create({ provider: 'my.own', key: 'sk-new' })).status, 201)
 })
 
-t.test('byok.update 400, 404, 503: no other rule, no other key, no write where none may be', async (t) => {
+t.test('byok.update 400, 404, 503: other fields, other keys, and disabled vault writes', async (t) => {
   const { create, call, id, workspace, foreignKey } = await open(t)
   await create({ provider: 'openai', key: KEY })
   const patch = (one: string, body: object, more: object = {}) =>

@@ -65,7 +65,7 @@ t.test('hosts are stored normalized, once and sorted', async (t) => {
   t.same(json.data.hosts, ['api.example.com', 'z.example'])
 })
 
-t.test('an invalid host is refused by its place and never by its text, and nothing is stored', async (t) => {
+t.test('the error for an invalid host has its position, not its text, and nothing is stored', async (t) => {
   for (const host of REFUSED_HOSTS) {
     const { status, json } = await put('/secrets/refused', 'hidden value', [HOST, host])
     t.equal(status, 400, JSON.stringify(host))
@@ -144,7 +144,7 @@ t.test('errors for a body of any size contain no value, and nothing of the body 
   t.notMatch(front.front.lines.slice(before).join(), 'hidden')
 })
 
-t.test('the longest value is stored, in its shortest and in its longest spelling', async (t) => {
+t.test('stores a value of the maximum length, in its shortest and longest JSON encoding', async (t) => {
   for (const one of ['x', '𝄞', '\u0001'])
     t.equal((await put('/secrets/long', one.repeat(65_536))).status, 200, JSON.stringify(one))
   t.equal((await put('/secrets/long', 'x'.repeat(65_537))).status, 400)
@@ -171,7 +171,7 @@ t.test('a list is sorted by name, in pages, and reports whether more follow', as
   t.same(await page('?offset=10000'), ['', false])
 })
 
-t.test("a workspace sees its own secrets alone, and another workspace's name is unknown to it", async (t) => {
+t.test('a workspace lists only its own secrets, and cannot find names of another workspace', async (t) => {
   await put('/secrets/mine')
   t.notOk((await namesOf(front, '/secrets', OTHER_KEY)).includes('mine'))
   t.equal((await call('DELETE', '/secrets/mine', { key: OTHER_KEY })).status, 404)

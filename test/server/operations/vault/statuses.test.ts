@@ -168,7 +168,7 @@ t.test('vault.put_intern_secret 409: the vault is full', async (t) => {
   t.match(await vaults.list(intern, { limit: 1, offset: 0 }), { ok: true })
 })
 
-t.test('vault.copy_secrets 409: a secret without hosts, and an intern in transfer', async (t) => {
+t.test('vault.copy_secrets 409: a secret without hosts, and an intern during its transfer', async (t) => {
   const { call, store, otherIntern, workspace } = front
   const path = `/interns/${otherIntern.internId}/secrets/copy`
   await call('PUT', '/secrets/legacy', { body: SECRET })

@@ -297,7 +297,7 @@ t.test(
   },
 )
 
-t.test('a remix is as long as the clip that it is of and costs no less, whatever is asked for', async (t) => {
+t.test('a remix is as long as the original clip, and costs no less at any resolution', async (t) => {
   const front = await openVideosFront(t)
   const first = (await front.post({ ...BODY, duration: 8, resolution: '1080p' })).body.id ?? ''
   front.videos.put({ id: first, status: 'completed' })

@@ -91,7 +91,7 @@ t.test('video.list_models 200: returns an empty list for a catalogue without vid
   t.same((await read(listVideoModels, catalogueOf(t, FOUR_MODELS))).body, { data: [] })
 })
 
-t.test('nullable members are never absent, because clients refuse a video model without them', async (t) => {
+t.test('nullable members are always present, because clients refuse video models without them', async (t) => {
   const { data } = (await read(listVideoModels, catalogueOf(t, DOCUMENT))).body as { data: object[] }
   for (const name of NULLABLE) t.notOk(Value.Check(VideoModel, { ...data[1], [name]: undefined }), name)
 })
@@ -105,7 +105,7 @@ t.test('a model list can be filtered by video, and contains only text models by 
   t.same(idsOf(await read(listModels, catalogue)), ['acme/chat', 'other/chat'])
 })
 
-t.test('the list wins over a path that takes any id, whichever was declared first', async (t) => {
+t.test('the list route takes precedence over a path with any id, in either declaration order', async (t) => {
   const anyId = { ...listVideoModels, id: 'any', path: '/videos/{id}' }
   for (const operations of [
     [anyId, listVideoModels],

@@ -93,7 +93,7 @@ t.test("video.get: an intern's key can read the jobs of its workspace", async (t
   )
 })
 
-t.test('video.get_content 200: the clip, by range and by HEAD, as exactly video/mp4', async (t) => {
+t.test('video.get_content 200: returns the clip by range and by HEAD, as exactly video/mp4', async (t) => {
   const front = await openVideosFront(t)
   complete(front.videos)
   const whole = await front.call(`/videos/${ID}/content`)

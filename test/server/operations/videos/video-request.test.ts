@@ -143,7 +143,7 @@ t.test('a size that contradicts resolution or aspect ratio is invalid', async (t
   t.same(refusal({ size: '1280x720', aspect_ratio: '9:16' }, SETS), ['body_invalid', '/size'])
 })
 
-t.test('where sizes are not listed, one must be of the resolutions and forms that are', async (t) => {
+t.test('when a model lists no sizes, a size must match its resolutions and aspect ratios', async (t) => {
   const { sizes: _, ...facts } = SETS
   t.match(request({ size: '1920x1080' }, facts), { resolution: '1080p', aspectRatio: '16:9' })
   t.same(refusal({ size: '640x360' }, facts), ['video_unsupported', '/size'])
@@ -181,7 +181,7 @@ t.test('frames that the model does not take, and two of one kind, are refused', 
   t.same(refusal({ frame_images: [FRAME, FRAME] }), ['body_invalid', '/frame_images/1/frame_type'])
 })
 
-t.test('references of audio and video go to models that take them, and are dropped for others', async (t) => {
+t.test('sends audio and video references to models that support them, and drops the others', async (t) => {
   const references = [
     { type: 'audio_url', audio_url: { url: 'https://example.com/a.mp3' } },
     { type: 'image_url', image_url: IMAGE },
@@ -258,7 +258,7 @@ t.test('a seed is sent only to models that support it', async (t) => {
   t.equal(request({ seed: 7 }, { takesSeed: false }).seed, null)
 })
 
-t.test('creativity and upscale_factor are for models that enlarge, within their range', async (t) => {
+t.test('only models that enlarge accept creativity and upscale_factor, within their range', async (t) => {
   const facts = { creativity: [0, 1], upscaleFactor: { min: 1.5, max: 4 } }
   t.match(request({ creativity: 1, upscale_factor: 1.5 }, facts), { creativity: 1, upscaleFactor: 1.5 })
   t.same(refusal({ creativity: 2, upscale_factor: 4.1 }, facts), [

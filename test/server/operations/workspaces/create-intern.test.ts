@@ -11,7 +11,7 @@ const ADA = { name: 'Ada', provision: false }
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 
-t.test('interns.create 201: a bare record with every key, stopped whatever was asked for', async (t) => {
+t.test('interns.create 201: returns a record with every key, stopped whatever was requested', async (t) => {
   const { call, workspace } = await openInternsFront(t)
   const made = await call('POST', '/interns', {
     body: { name: 'Ada', provision: true, description: 'Reads', model: 'ignored', status: 'running' },

@@ -132,7 +132,7 @@ t.test('a page of interns has a default size', async (t) => {
   t.same([data.length, has_more], [INTERNS_PAGE_DEFAULT, true])
 })
 
-t.test('a page of interns with long texts ends early, and the pages after it have the rest', async (t) => {
+t.test('a page of interns with long texts ends early, and the next pages contain the rest', async (t) => {
   const { call, intern } = await openInternsFront(t)
   const instructions = 'i'.repeat(LIST_PAGE_BYTES_MAX / 2 - 100)
   const made: string[] = []
@@ -203,7 +203,7 @@ t.test('interns.list 404: an unknown workspace', async (t) => {
   t.match(await call('GET', '/interns?workspace_id=nowhere'), { status: 404, type: 'workspace_unknown' })
 })
 
-t.test('interns.update 200: given members change, null removes, the rest stays', async (t) => {
+t.test('interns.update 200: changes given members, removes null ones, and keeps the others', async (t) => {
   const { call, store, workspace, organizationId, intern } = await openInternsFront(t)
   const vaultId = must(
     await createAttachableVault(store, { organizationId, workspaceId: workspace.id, name: 'team' }, CLI),
@@ -301,7 +301,7 @@ t.test(
   },
 )
 
-t.test('an intern is not deleted while vault writes are disabled, since its secrets would go', async (t) => {
+t.test('an intern with secrets is not deleted while vault writes are disabled', async (t) => {
   const { call, store, workspace, intern } = await openInternsFront(t)
   const id = await intern()
   must(await setWorkspace(store, workspace.id, { mayWriteVault: false }))

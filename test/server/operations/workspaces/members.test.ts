@@ -40,7 +40,7 @@ const pathsOf = (answer: { readonly body: object }) =>
     ({ path }) => path,
   )
 
-t.test('workspaces.add_members 200: users are members by hand, each logged once', async (t) => {
+t.test('workspaces.add_members 200: adds users as manual members, and audits each once', async (t) => {
   const [id, [ann = '', bob = '']] = [await place(), await users('ann', 'bob')]
   const added = await add(id, [ann, bob, ann.toUpperCase()])
   t.match(added, {
@@ -67,7 +67,7 @@ t.test('workspaces.add_members 200: users are members by hand, each logged once'
   t.equal((await eventsOf(id)).length, 3)
 })
 
-t.test('a user of a mapped group who is added by hand stays a member when the group has gone', async (t) => {
+t.test('a manually added user of a mapped group stays a member when the group is deleted', async (t) => {
   const [id, [ann = '']] = [await place(), await users('ann')]
   const groupId = await group(`of ${id}`, [ann])
   await manage('POST', '/scim/group-mappings', {
@@ -121,7 +121,7 @@ t.test('workspaces.remove_members 200: ends manual memberships, and skips users 
   t.equal((await eventsOf(id)).length, 2)
 })
 
-t.test('workspaces.remove_members 400: members by a mapping, and creators of live keys, stay', async (t) => {
+t.test('workspaces.remove_members 400: keeps members by a mapping, and creators of live keys', async (t) => {
   const [id, [ann = '', bob = '', cid = '']] = [await place(), await users('ann', 'bob', 'cid')]
   const groupId = await group(`of ${id}`, [ann])
   await manage('POST', '/scim/group-mappings', {

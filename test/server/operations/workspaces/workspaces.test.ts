@@ -242,7 +242,7 @@ t.test('workspaces.get 400: a name that is not UTF-8', async (t) => {
   t.match(await call('GET', '/workspaces/x%E0%A4'), { status: 400, type: 'params_invalid' })
 })
 
-t.test('workspaces.update 200: omitted members stay, and a new slug frees the old one', async (t) => {
+t.test('workspaces.update 200: keeps the values of omitted members, and frees the old slug', async (t) => {
   const made = dataOf(await make('before', { description: 'd' }))
   t.same(dataOf(await call('PATCH', '/workspaces/before', { body: {} })), made)
   t.match(dataOf(await call('PATCH', '/workspaces/before', { body: { slug: 'after' } })), {

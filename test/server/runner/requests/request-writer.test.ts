@@ -77,7 +77,7 @@ t.test('a batch that is damaged or permanently refused by the store does not hol
   )
 })
 
-t.test('the log is compared with the ledger now and then, but not right after an outage', async (t) => {
+t.test('the request log is compared with the ledger at intervals, not right after an outage', async (t) => {
   const { files, state, counts, writer } = stand()
   await writer.look()
   t.equal(state.compared, 0)
@@ -98,7 +98,7 @@ t.test('the log is compared with the ledger now and then, but not right after an
   t.equal(state.compared, 2)
 })
 
-t.test('a log that is off takes nothing from the ledger, and writes the rest', async (t) => {
+t.test('a disabled request log recovers nothing from the ledger, and writes remaining batches', async (t) => {
   const { files, state, counts, writer } = stand({ isOn: false })
   files.set('a', batchOfCalls({}))
   state.nowMs = REQUESTS_COMPARE_MS
@@ -106,7 +106,7 @@ t.test('a log that is off takes nothing from the ledger, and writes the rest', a
   t.same([state.compared, state.passedOver, counts.written], [0, 1, 1])
 })
 
-t.test('after a time without nodes the log is compared with each look, until it is up to date', async (t) => {
+t.test('after downtime of all nodes, each turn compares the request log until it is complete', async (t) => {
   const { state, writer } = stand()
   state.nowMs = REQUESTS_COMPARE_MS
   state.isBehind = true

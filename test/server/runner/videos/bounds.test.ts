@@ -42,7 +42,7 @@ t.test('polls and downloads have a time limit', async (t) => {
   t.same(left, [limits.VIDEO_CALL_MS_MAX, limits.VIDEO_STORE_MS_MAX])
 })
 
-t.test('a claim takes some jobs of a provider at once, and never more than a runner holds', async (t) => {
+t.test('a claim takes several jobs of a provider, and never more than a runner may hold', async (t) => {
   const provider = scripted('tokens')
   const world = videoWorld([provider])
   const rooms: number[] = []

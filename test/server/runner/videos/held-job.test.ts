@@ -12,7 +12,7 @@ async function held(): Promise<HeldJob> {
   return new HeldJob(present(claim), { requestedAt: 1_000, leaseMs: VIDEO_LEASE_MS, answeredAt: 3_000 })
 }
 
-t.test('a lease counts from its asking, and is over by a margin before its end', async (t) => {
+t.test('a lease counts from its request, and ends early by a safety margin', async (t) => {
   const job = await held()
   const over = 1_000 + VIDEO_LEASE_MS - VIDEO_LEASE_MARGIN_MS
   t.ok(VIDEO_LEASE_MARGIN_MS > 0)

@@ -31,7 +31,7 @@ t.test('a partial list is enough to adopt a job', async (t) => {
   t.equal(world.rows.get('a')?.upstreamId, 'up-a')
 })
 
-t.test('a row that another runner left in submission is looked for, not submitted', async (t) => {
+t.test('looks up a job that another runner left in submission, and does not submit it', async (t) => {
   const { provider, world, submits } = doubtful()
   world.add({
     id: 'a',

@@ -67,7 +67,7 @@ t.test('a temporary outage of the store loses no job and crashes nothing', async
   t.ok([...world.rows.values()].every(({ state }) => state === 'completed'))
 })
 
-t.test('a store that does not renew has its jobs left alone before their leases are over', async (t) => {
+t.test('without renewal of its leases, a runner stops work on jobs before the leases end', async (t) => {
   const { provider, world, row } = running()
   world.runner()
   await world.clock.advance(1_000)
@@ -264,7 +264,7 @@ t.test('two runners share the jobs, and no job is done twice', async (t) => {
   )
 })
 
-t.test('a young job of a provider that this runner does not know waits for one that knows it', async (t) => {
+t.test('leaves a young job of an unknown provider for a runner that knows the provider', async (t) => {
   const world = videoWorld([scripted('tokens')])
   const row = world.add({ id: 'a', provider: 'new' })
   world.runner()
@@ -333,7 +333,7 @@ for (const [method, polled] of [
   ['made', { kind: 'made', sources: [{ kind: 'content', index: 0 }] }],
   ['end', { kind: 'failed', error: 'e' }],
 ] as const) {
-  t.test(`makes no store call for a job whose lease ended while the store was away: ${method}`, async (t) => {
+  t.test(`makes no store call for a job whose lease ended during a store outage: ${method}`, async (t) => {
     const { provider, world, row } = running()
     world.runner()
     await world.clock.advance(500)

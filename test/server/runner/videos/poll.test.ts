@@ -219,7 +219,7 @@ t.test(
   },
 )
 
-t.test('a clip whose address exceeds the maximum is not kept: rows and runners would carry it', async (t) => {
+t.test('a clip whose address exceeds the maximum fails the job', async (t) => {
   const provider = scripted('tokens')
   provider.onPoll = () => ({
     kind: 'made',

@@ -71,7 +71,7 @@ t.test('a Retry-After of a year is cut to the maximum', async (t) => {
   t.equal(submits(provider.calls), 2)
 })
 
-t.test('token: an unknown outcome repeats the same token until the provider answers', async (t) => {
+t.test('token: after an unknown outcome, sends the same token until the provider answers', async (t) => {
   const provider = scripted('tokens')
   const tokens: string[] = []
   provider.onSubmit = ({ submitToken }) => {
@@ -211,7 +211,7 @@ t.test('the clock of Postgres may differ from ours, because the two are never co
   t.equal(world.rows.get('a')?.state, 'running')
 })
 
-t.test('large parts of a request are read for the call that sends them, and held for no other', async (t) => {
+t.test('large request parts are read for the call that sends them, and not kept for others', async (t) => {
   const provider = scripted('tokens')
   const world = videoWorld([provider])
   const attached = {
@@ -311,7 +311,7 @@ for (const submit of ['token', 'lookup', 'blind'] as const) {
 }
 
 for (const submit of ['token', 'lookup', 'blind'] as const) {
-  t.test(`a job with late images is submitted with the full time of the call: ${submit}`, async (t) => {
+  t.test(`a job with late images is submitted with the full call time: ${submit}`, async (t) => {
     const provider = scripted('tokens', { submit })
     const world = videoWorld([provider])
     const { submit: send } = provider

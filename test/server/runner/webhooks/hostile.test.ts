@@ -55,7 +55,7 @@ t.test('a 2xx with an endless body counts as delivered, and its connection is cl
   t.equal(stand.egress.load.calls, 0)
 })
 
-t.test('a 2xx with a stalled body is delivered, and holds its place no longer than an attempt', async (t) => {
+t.test('a 2xx with a stalled body is delivered, and keeps its slot for one attempt at most', async (t) => {
   const stand = await openWebhookStand(t)
   t.equal(await outcomeOf(stand, (res) => void res.writeHead(200).write('a'), HEAD_MS), 'delivered')
   t.match(await stand.rows(), [{ state: 'delivered' }])

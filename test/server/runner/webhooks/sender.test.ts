@@ -129,7 +129,7 @@ t.test('a workspace and a runner never have more running attempts than their lim
   await sender.close()
 })
 
-t.test('while a secret is replaced, receivers with either one verify deliveries', async (t) => {
+t.test('while a secret is replaced, receivers with the old or the new one verify deliveries', async (t) => {
   const { receiver, secrets, workspaceId, start, tell, settled } = await openWebhookStand(t)
   must(await secrets.current(workspaceId))
   const both = must(await secrets.rotate(workspaceId, 60_000, CLI))

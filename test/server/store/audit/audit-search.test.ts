@@ -104,7 +104,7 @@ t.test('times in the audit log do not go back when the clock does', async (t) =>
   t.same(must(await verifyAudit(store, organizationId)), { checked: 3, faults: [] })
 })
 
-t.test('a page of large events ends early, with at least one, and the next begins after it', async (t) => {
+t.test('a page of large events ends early, with at least one, and the next page continues', async (t) => {
   const { store, organizationId } = await stand(t)
   const large = (share: number): object => ({ text: 'x'.repeat(LIST_PAGE_BYTES_MAX * share) })
   for (const share of [0.1, 2, 0.6, 0.6, 0.6])

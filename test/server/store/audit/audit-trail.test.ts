@@ -43,7 +43,7 @@ t.test(`an event on its own is appended AUDIT_FLUSH_MS (${AUDIT_FLUSH_MS}) after
   await trail.close()
 })
 
-t.test('an event that the store will never take is logged, and does not hold up later ones', async (t) => {
+t.test('an event that the store always refuses is logged, and does not hold up later ones', async (t) => {
   const { store, organizationId } = await organization(t)
   const log = keptLog()
   const trail = openAuditTrail(store, log)
@@ -56,7 +56,7 @@ t.test('an event that the store will never take is logged, and does not hold up 
 })
 
 const WAIT = `while the store is unavailable, AUDIT_WAITING_MAX (${AUDIT_WAITING_MAX}) events wait`
-t.test(`${WAIT}, tried each AUDIT_RETRY_MS (${AUDIT_RETRY_MS}), and no more are taken`, async (t) => {
+t.test(`${WAIT}, are retried every AUDIT_RETRY_MS (${AUDIT_RETRY_MS}); others are refused`, async (t) => {
   const store = openStore({
     url: 'postgres://nobody@127.0.0.1:1/none',
     poolMax: 1,

@@ -160,7 +160,7 @@ t.test('many concurrent appends make one chain without gaps', async (t) => {
   t.same(must(await verifyAudit(store, null)), { checked: 210, faults: [] })
 })
 
-t.test('the log is read page by page, newest first, and by the properties of events', async (t) => {
+t.test('returns the audit log in pages, newest first, filtered by properties of events', async (t) => {
   const { store, organizationId } = await chainOfTen(t)
   const first = must(await findAudit(store, { organizationId, limit: 6 }))
   t.match(first, { nextBefore: 5, rows: [{ n: 10 }, { n: 9 }] })

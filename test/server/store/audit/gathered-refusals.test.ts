@@ -106,7 +106,7 @@ t.test(
   },
 )
 
-t.test('distinct refusals of an actor are bounded; others are counted together, by reason', async (t) => {
+t.test('distinct refusals of an actor are limited, and others are counted together by reason', async (t) => {
   const { refusals, rows, counts } = gathering(t)
   for (let n = 0; n < REFUSALS_DISTINCT_MAX + 500; n++) refusals.note(refusal(`s${n}`))
   t.equal(rows.length, REFUSALS_DISTINCT_MAX + 1)
@@ -173,7 +173,7 @@ t.test(
   },
 )
 
-t.test('a log that takes nothing refuses the first one, and loses no count', async (t) => {
+t.test('when the audit log accepts nothing, the first refusal fails, and no count is lost', async (t) => {
   const { refusals, room, counts } = gathering(t)
   room.has = false
   t.equal(refusals.note(refusal('a')), false)

@@ -56,7 +56,7 @@ t.test('a database with another encoding than UTF8 is refused before the first m
   t.same(await opened(t, other.href).sql`SELECT to_regclass('schema_migrations') AS made`, [{ made: null }])
 })
 
-t.test('sslrootcert names who may sign, and verify-full the host', { skip: NO_OPENSSL }, async (t) => {
+t.test('sslrootcert sets the trusted CA; verify-full checks the host', { skip: NO_OPENSSL }, async (t) => {
   const [ours, foreign] = [startAuthority(t), startAuthority(t)]
   const named = await openTlsServer(t, ours.issue(['DNS:db.example']))
   const numbered = await openTlsServer(t, ours.issue(['IP:127.0.0.1']))

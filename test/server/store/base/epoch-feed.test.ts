@@ -66,7 +66,7 @@ t.test('delivers two changes that commit in the opposite order of their start', 
   t.same(idsOf(received), ['second', 'first'])
 })
 
-t.test('a change that took its number is never overtaken by a later number', async (t) => {
+t.test('a change with a number is delivered before later numbers, even if it commits late', async (t) => {
   const store = await openTestStore(t)
   const { feed, received } = await follow(t, store)
   const mayCommit = gate()
@@ -99,7 +99,7 @@ t.test('delivers every change of many parallel writers while it polls', async (t
   t.equal(feed.epoch, 200)
 })
 
-t.test('a hint is obeyed in the same turn, but the epoch waits for the store', async (t) => {
+t.test('a hint is applied in the same turn, but the epoch advances only after a store poll', async (t) => {
   const store = await openTestStore(t)
   const hints = testHints()
   const { feed, received } = await follow(t, store, hints)
@@ -108,7 +108,7 @@ t.test('a hint is obeyed in the same turn, but the epoch waits for the store', a
   t.equal(feed.epoch, 0)
 })
 
-t.test('a hint beyond a missed one brings the missed one at once', async (t) => {
+t.test('a hint with a number after a missed change delivers the missed change at once', async (t) => {
   const store = await openTestStore(t)
   const hints = testHints()
   const { feed, received } = await follow(t, store, hints)

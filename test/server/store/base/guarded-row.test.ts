@@ -63,7 +63,7 @@ t.test('a finished row is neither due nor claimed', async (t) => {
   t.equal(await rows.claim(sql, 'a', LONG_MS), null)
 })
 
-t.test('a released row is due again at its time, and its giver is fenced off', async (t) => {
+t.test('a released row is due again at its time, and its former claimer can no longer write', async (t) => {
   const { sql } = await chores(t, 'now', 'later')
   for (const [id, dueInMs] of [
     ['now', SPENT_MS],

@@ -200,7 +200,7 @@ t.test(
   },
 )
 
-t.test('a key that a file has is taken for all else, and the other way round', async (t) => {
+t.test('a key of a file upload cannot be used for another operation, and the reverse', async (t) => {
   const { answers, begin, first, files, workspaceId } = await openStand(t)
   const upload = (key: string) => files.begin({ workspaceId, reserveBytes: 1, idempotency: { ...KEY, key } })
   const begun = must(await upload('file'))

@@ -39,7 +39,7 @@ t.test('the next of several hosts is tried when one does not answer', async (t) 
   t.same(await store.sql`SELECT 1 AS one`, [{ one: 1 }])
 })
 
-t.test('when all of several hosts refuse, statements that wait for a connection fail as away', async (t) => {
+t.test('waiting statements fail as unavailable when all hosts refuse connections', async (t) => {
   const store = openStore({
     url: 'postgres://u:p@127.0.0.1:1,127.0.0.1:2/d',
     poolMax: 2,
@@ -51,7 +51,7 @@ t.test('when all of several hosts refuse, statements that wait for a connection 
   for (const work of works) t.ok(isAway(await problemOf(work())))
 })
 
-t.test('when one of several hosts no longer answers, statements that wait for it fail as away', async (t) => {
+t.test('waiting statements fail as unavailable when one of several hosts stops answering', async (t) => {
   const far = await openFarStore(t)
   const url = far.store.options.url.replace('@', '@127.0.0.1:1,')
   const store = openStore({ ...far.store.options, url, silenceMsMax: 1 })
@@ -91,7 +91,7 @@ t.test('work that fails to start is reported as failed, and causes no later erro
   t.same(late, [])
 })
 
-t.test('a cut store is away, and answers as soon as it is back', async (t) => {
+t.test('a disconnected store is unavailable, and answers again as soon as it is reachable', async (t) => {
   const { store, relay } = await openFarStore(t)
   await store.sql`SELECT 1`
   await relay.cut()
@@ -197,7 +197,7 @@ function dozen(work: () => Promise<unknown>): readonly Promise<unknown>[] {
 }
 
 for (const [what, begin] of Object.entries(BUSY)) {
-  t.test(`connections with ${what} are alive, though nothing of \`within\` gets its turn`, async (t) => {
+  t.test(`connections with ${what} are not treated as dead, although \`within\` gets no turn`, async (t) => {
     const { options } = await openTestStore(t)
     const cuts: number[] = []
     // A defect shows each time. A machine that stalls for longer than the silence shows it now and then.
@@ -249,7 +249,7 @@ async function isReplacedAfterRest(store: Store): Promise<boolean> {
   }
 }
 
-t.test('a statement that Postgres ends by its time-out is away, a wrong one is a bug', async (t) => {
+t.test('a statement time-out means an unavailable store, and an invalid statement a bug', async (t) => {
   const { sql } = await openTestStore(t)
   const slow = sql.begin(async (tx) => {
     await tx`SET LOCAL statement_timeout = 10`
@@ -283,7 +283,7 @@ t.test('idle connections are closed, and opened again for the next statement', a
   t.same(await store.sql.begin((tx) => tx`SELECT 2 AS two`), [{ two: 2 }])
 })
 
-t.test('a store that is warmed up has all its connections, one that is away throws nothing', async (t) => {
+t.test('warming up opens all store connections, and throws nothing for an unavailable store', async (t) => {
   const store = await openTestStore(t, 3)
   await store.warm()
   const [row] = await store.sql<{ count: number }[]>`

@@ -43,7 +43,7 @@ t.test('fronts get every change of a secret that an active endpoint uses', async
   t.equal(rows.length, 3, 'also those who hear no hint')
 })
 
-t.test("fronts get every change of a workspace's key for a provider, and none of other vaults", async (t) => {
+t.test('fronts get every change of a workspace key for a provider, and none of other vaults', async (t) => {
   const stand = await opened(t)
   await stand.put('openai_api_key')
   must(await stand.vaults.remove(stand.workspace, 'openai_api_key', BY))

@@ -66,7 +66,7 @@ t.test(
   },
 )
 
-t.test('it is refused where a byte of that does not fit, and leaves nothing', async (t) => {
+t.test('refuses a container file one byte above the quota, and leaves nothing of it', async (t) => {
   const fitting = OWN_FOLDER + 44 * 1_024
   const { claim, used, store } = await standOf(t, { quotaBytes: fitting - 1 })
   t.match(await claim(TEN_DEEP, 1), { failure: { name: 'quota_exceeded', metadata: { limit: fitting - 1 } } })
@@ -78,7 +78,7 @@ t.test('it is refused where a byte of that does not fit, and leaves nothing', as
   t.same(await other.used(), [fitting, 0])
 })
 
-t.test('folders are given back with the last file below them, whichever that is', async (t) => {
+t.test('the bytes of folders are freed with the last file below them, whichever file that is', async (t) => {
   const { put, takeAway, used } = await standOf(t)
   for (const path of ['a/b/one', 'a/b/two', 'a/three', 'a-b', 'a0']) await put(path, 1)
   t.same(await used(), [8 * COUNTED_BYTES_MIN, 0], 'five files, a, a/b and the container')

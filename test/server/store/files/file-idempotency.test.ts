@@ -29,7 +29,7 @@ t.test('a repetition gets the first file again and reserves nothing', async (t) 
   t.equal(must(await stand.files.usage(stand.workspaceId)).reservedBytes, 0)
 })
 
-t.test('another request under the key is a mismatch, another key or API key is not', async (t) => {
+t.test('another request under the key is a mismatch; another key or another API key is not', async (t) => {
   const stand = await openFileStand(t)
   await commitFirst(stand)
   const begin = beginOf(stand)
@@ -100,7 +100,7 @@ t.test(
   },
 )
 
-t.test('a file that was deleted since is still the answer of its key, and takes no quota', async (t) => {
+t.test('a repetition gets the first answer even for a deleted file, and uses no quota', async (t) => {
   const stand = await openFileStand(t)
   const id = await commitFirst(stand)
   must(await stand.files.remove(stand.workspaceId, id))

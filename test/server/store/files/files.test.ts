@@ -157,7 +157,7 @@ t.test(
   },
 )
 
-t.test('a refusal waits for uploads under way to settle, and not when they could not help', async (t) => {
+t.test('a call waits for running uploads before a quota refusal, if they could free enough', async (t) => {
   const { files, workspaceId, open } = await openFileStand(t, { quotaBytes: 100_000 })
   const patient = open({ quotaWaitMs: 60_000 })
   const under = await begun(files, workspaceId, 90_000)
@@ -169,7 +169,7 @@ t.test('a refusal waits for uploads under way to settle, and not when they could
   })
 })
 
-t.test('a workspace has a maximum of uploads that wait for room; others are not held up', async (t) => {
+t.test('a workspace has a maximum of uploads waiting for quota, and does not delay others', async (t) => {
   const { files, workspaceId, otherWorkspaceId, open } = await openFileStand(t, { quotaBytes: 100_000 })
   const patient = open({ quotaWaitMs: 60_000 })
   for (const id of [workspaceId, otherWorkspaceId]) await begun(files, id, 90_000)
@@ -262,7 +262,7 @@ t.test('abandoning a committed upload changes nothing', async (t) => {
   t.equal(must(await files.usage(workspaceId)).usedBytes, COUNTED_BYTES_MIN)
 })
 
-t.test('a renewal of several leases and the end of their workspace do not wait for each other', async (t) => {
+t.test('renewing several leases and deleting their workspace do not block each other', async (t) => {
   const { store, workspaceId, open } = await openFileStand(t)
   const files = open({ renewMs: 20 })
   const first = await begun(files, workspaceId, 1)

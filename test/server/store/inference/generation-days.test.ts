@@ -39,7 +39,7 @@ async function pruned(store: Store, keptDays: number): Promise<readonly number[]
 
 const left = async (store: Store): Promise<number> => (await store.sql`SELECT FROM generation_records`).length
 
-t.test('whole days that are older than the setting go, oldest first; 0 keeps them for ever', async (t) => {
+t.test('deletes whole days older than the setting, oldest first, and none when it is 0', async (t) => {
   const store = await planted(t)
   t.same([await generationDays(store, 0).due(), await pruned(store, 0), await left(store)], [0, [], 5])
   t.same(generationDays(store, 0).keptFor, null)

@@ -108,7 +108,7 @@ t.test(
   },
 )
 
-t.test('a record of an older node is found by both ids, and the newest of both tables first', async (t) => {
+t.test('a record from an older node is found by both ids, and the newest record comes first', async (t) => {
   const { store, keep, find, close } = await open(t)
   const older = generation({ upstreamId: 'same' })
   // As the versions before migration 33 write it, also while nodes of this one run.
@@ -146,7 +146,7 @@ const WHOLE: GenerationFacts = {
   price: keptPrice(flatPrices({ webSearchNano: 5 })),
 }
 
-t.test('each member of a record comes back as it was, also where others of the batch lack it', async (t) => {
+t.test('returns each member of a record unchanged, even if other records of the batch lack it', async (t) => {
   const least: GenerationFacts = { ...FACTS, provider: null, finishReason: null, dropped: [] }
   for (const batch of [[least], [least, WHOLE, least]]) {
     const { keep, find, counts, close } = await open(t)
@@ -182,7 +182,7 @@ t.test(
   },
 )
 
-t.test('a day without a partition gets one, and a record that was written twice is one row', async (t) => {
+t.test('creates a missing partition for a day, and writes a repeated record as one row', async (t) => {
   const { store, keep, find, counts, close } = await open(t)
   const days = ['2001-02-03T23:59:59.999Z', '2001-02-04T00:00:00.000Z', '2199-12-31T12:00:00.123Z']
   const kept = days.map((day) => generationAt(day))
@@ -242,7 +242,7 @@ t.test(
   },
 )
 
-t.test('a store that never comes back loses all records at the end, and logs their number', async (t) => {
+t.test('a store that never returns loses all records at shutdown, and their number is logged', async (t) => {
   const store = openStore({
     url: 'postgres://nobody@127.0.0.1:1/none',
     poolMax: 1,

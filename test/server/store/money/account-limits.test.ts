@@ -28,7 +28,7 @@ const LENT = {
   lifetime_lent_nano: '40',
 }
 
-t.test("a reader sees the counters of today's windows, and turns no day", async (t) => {
+t.test('reading an account shows the counters of the current windows, and writes no new day', async (t) => {
   const store = await openTestStore(t)
   const id = await account(store, { ...SPENT, ...LENT, day: '2024-02-28' })
   // Wednesday; the day after in the same week and month; Monday; a month that ends in its week; another year.
@@ -52,7 +52,7 @@ t.test("a reader sees the counters of today's windows, and turns no day", async 
   )
 })
 
-t.test('byok counts only where the account says so, and lent money always counts', async (t) => {
+t.test('BYOK spend counts only if the account counts it, and lent money always counts', async (t) => {
   const store = await openTestStore(t)
   const id = await account(store, { ...SPENT, ...LENT, daily_byok_nano: '100' })
   const plain = await read(store, id)

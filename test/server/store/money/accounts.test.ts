@@ -29,7 +29,7 @@ t.test('every owner is created together with an account, without a limit', async
 
 const NOTHING = { daily: 0n, weekly: 0n, monthly: 0n, lifetime: 0n }
 
-t.test('many lockers of the same accounts in every order never deadlock and lose no write', async (t) => {
+t.test('callers that lock the same accounts in any order never deadlock and lose no write', async (t) => {
   const store = await openTestStore(t, 12)
   for (let n = 0; n < 8; n++) await createOrganization(store, { name: `o${n}` })
   const rows = await store.sql<{ id: string }[]>`SELECT id FROM accounts ORDER BY id DESC LIMIT 12`

@@ -33,7 +33,7 @@ t.test('each account and day gets its own sum, however settlements are mixed', a
   t.same(new Map([...found].sort()), new Map([...expected].sort()))
 })
 
-t.test('activity is summed per key, model and day, with own credentials apart', async (t) => {
+t.test('activity is summed per key, model and day, and separately for own credentials', async (t) => {
   const all = mixed(500)
   const books = new Books()
   for (const { settle, isLate } of all) books.add(settle, { isLate })

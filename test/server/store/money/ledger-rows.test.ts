@@ -49,7 +49,7 @@ t.test('unknown values stay NULL, in a batch of one row and next to rows that ha
   t.same(await read(store), [bare, known, { ...bare, request_id: 'last' }].map(reported).sort(byId))
 })
 
-t.test('keeps an amount beyond a JSON number, and an instant with a fraction of a millisecond', async (t) => {
+t.test('keeps an amount beyond a JSON number, and a time with a fraction of a millisecond', async (t) => {
   const store = await openTestStore(t)
   const row = ledgerRow(settlement(ownersOf(1), DAY, 0), 'usage', '9007199254740993')
   await insert(store, [{ ...row, at_ms: Date.parse(`${DAY}T00:00:00Z`) + 0.25 }])

@@ -182,7 +182,7 @@ t.test('late usage that no forfeit covers is counted, so that the books balance'
   t.same(await imbalances(store.sql), [])
 })
 
-t.test('a batch that does not follow the books is refused, in a flush and in a closing', async (t) => {
+t.test('a flush or closing is refused when its batch does not start where the books end', async (t) => {
   const { owners, front, lender } = await stand(t)
   const part = { from: 3, to: 9, entries: [settlement(owners, DAY, 1)] }
   await t.rejects(lender.flush({ journalId: front.id, ...part }), /applied up to 0, got a batch from 3 to 9/)
@@ -192,7 +192,7 @@ t.test('a batch that does not follow the books is refused, in a flush and in a c
   )
 })
 
-t.test('spend beyond a lease counts as spent, takes no more than the lease, and is logged', async (t) => {
+t.test('spend above a lease counts as spent, uses up only the lease, and is logged', async (t) => {
   const { store, owners, counters, key } = await stand(t)
   const log = keptLog()
   const front = await openJournal(store, log)

@@ -69,7 +69,7 @@ t.test('a flush whose answer was lost is booked once', async (t) => {
   t.same(await imbalances(store.sql), [])
 })
 
-t.test('a large flush whose answer was lost is booked once, though a smaller one is sent then', async (t) => {
+t.test('a large flush with a lost answer is booked once, even if a smaller one is sent next', async (t) => {
   const { store, owners, key, front, lender, losing } = await stand(t)
   const { day } = await front.lend({ [key]: 900 })
   const paid = { organization: false, workspace: false, key: true }

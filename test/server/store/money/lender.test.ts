@@ -239,7 +239,7 @@ t.test('a batch counts once in all three accounts, limited or not, and reduces t
   t.same(await imbalances(store.sql), [])
 })
 
-t.test('calls by own credentials count apart, and against a limit only if the account says so', async (t) => {
+t.test('spend under own credentials is separate, and limited only if the account counts BYOK', async (t) => {
   const { store, owners, key, workspace } = await stand(t)
   for (const id of [key, workspace]) await setLimit(store.sql, id, 'daily', 100)
   await store.sql`UPDATE accounts SET counts_byok = true WHERE id = ${key}`

@@ -29,7 +29,7 @@ async function stand(t: Parameters<typeof openTestStore>[0]) {
   return { store, dataDir, clock, lender, id, open, flush, inPostgres }
 }
 
-t.test('the number rises with the money, once a minute, and is copied to the directory', async (t) => {
+t.test('the transfer count rises at most once a minute, and is copied to the directory', async (t) => {
   const { dataDir, clock, open, flush, inPostgres } = await stand(t)
   await open()
   t.equal(readCount(dataDir), 0, 'nothing moved')
@@ -43,7 +43,7 @@ t.test('the number rises with the money, once a minute, and is copied to the dir
   t.same([await inPostgres(), readCount(dataDir)], [2, 2])
 })
 
-t.test('the last transaction of a drain raises it, whenever the last minute was', async (t) => {
+t.test('the last transaction of a drain raises the transfer count, even in the same minute', async (t) => {
   const { dataDir, lender, id, open, flush, inPostgres } = await stand(t)
   await open()
   await flush()

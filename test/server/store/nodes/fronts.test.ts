@@ -123,7 +123,7 @@ t.test('a front enrols before it serves, and again when its enrolment was not st
   t.equal(beats, 10, 'and serves without a row when the store never takes it')
 })
 
-t.test('a front whose store is slow once enrols, and one whose store is away does not', async (t) => {
+t.test('a front enrols despite one slow store response, but not with an unavailable store', async (t) => {
   let [polls, beats] = [0, 0]
   const heartbeat = { beat: () => Promise.resolve(++beats > 0) }
   await enrol({ poll: () => Promise.resolve(++polls > 1) }, heartbeat)
@@ -244,7 +244,7 @@ t.test('a node with a new number of children reports it at once, and counts the 
   t.equal((await connectionBudget(store.sql, 'there', 1)).elsewhere, 9)
 })
 
-t.test('the first heartbeat is on disk when it is answered, as the first after an outage', async (t) => {
+t.test('syncs the first heartbeat to disk before its answer, and the first after an outage', async (t) => {
   const store = await openTestStore(t, 1)
   await store.sql.unsafe(`
     SET synchronous_commit = on;

@@ -205,7 +205,7 @@ t.test('after the grace period each call queries the store, and fails when the s
   t.same(find('s'), ok({ model: 's@2' }), 'within it what is known is served')
 })
 
-t.test('concurrent callers of one version share one query, and too many at once are refused', async (t) => {
+t.test('concurrent callers of one version share one query, and those above the limit fail', async (t) => {
   const { find, rows } = stand()
   const held = gate()
   rows.during = () => held.opened

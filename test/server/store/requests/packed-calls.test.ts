@@ -44,7 +44,7 @@ for (const [what, values] of Object.entries(RANGES))
     t.same([...unpacked(batchWith('costNano', values)).figures('costNano')], values)
   })
 
-t.test('durations have hundredths of milliseconds, and invalid numbers are unknown', async (t) => {
+t.test('stores durations to 0.01 ms, and invalid numbers as unknown', async (t) => {
   const calls = unpacked(batchWith('authMs', [0.126, 12.344, NaN, -3, Infinity, UNKNOWN]))
   t.same(
     [0, 1, 2, 3, 4, 5].map((nth) => calls.figureAt(nth, 'authMs')),

@@ -54,7 +54,7 @@ t.test('a paid call that is missing in the log is recovered from the ledger once
   ])
 })
 
-t.test('a call that cost nothing is not taken from the ledger: the log keeps a share of these', async (t) => {
+t.test('free calls are not recovered from the ledger, because the log keeps only some of them', async (t) => {
   const books = await openLate(t)
   const { store } = books
   await books.book({ requestId: 'free', cost: 0 }, { requestId: 'paid', cost: 1 })
@@ -255,7 +255,7 @@ t.test('payments made while the log is off get no row later', async (t) => {
   t.same(await idsOf(books), ['on recovered'])
 })
 
-t.test('a node whose log is off leaves the mark to another one whose log is on', async (t) => {
+t.test('a node with its log off leaves the mark to another node that can bring it up to date', async (t) => {
   const books = await openBooks(t, TODAY)
   const { store } = books
   await markAt(store, REQUESTS_LATE_MS + REQUESTS_COMPARED_MS_MAX - 30_000)

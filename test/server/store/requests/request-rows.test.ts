@@ -66,7 +66,7 @@ const NOTES = {
   attempts: 3,
 }
 
-t.test('a batch reads no rows of those before it, though Postgres has no statistics of them', async (t) => {
+t.test('writing a batch reads no rows of earlier ones, even without table statistics', async (t) => {
   const store = await openTestStore(t, 1)
   const paid = { notes: { costUsd: 1, paidMs: Date.now() } }
   for (let batch = 0; batch < 3; batch++)

@@ -74,7 +74,7 @@ t.test('a search by an unknown key name returns no rows at once, without reading
   await letGo()
 })
 
-t.test('searches that find no room to wait are busy, and those of others wait', async (t) => {
+t.test('searches above the limit of an organization are busy, and those of others can wait', async (t) => {
   const { find, letGo } = await openHeldLog(t)
   const own = Array.from({ length: 1 + LONG_READS_WAITING_OF_ONE_MAX }, () => find(ORGANIZATION))
   t.match(await find(ORGANIZATION), BUSY)

@@ -65,7 +65,7 @@ for (const [what, odd] of [
     t.same([segments.length, rows], [1, [REQUESTS_PACKED_MIN]])
   })
 
-t.test('a segment has the range of its ends and numbers, and the number of failures', async (t) => {
+t.test('a segment has the range of its end times and request numbers, and its failure count', async (t) => {
   const batch = batchOfCalls(
     ...calls(REQUESTS_PACKED_MIN),
     ...calls(1, { endedMs: END_MS - REQUESTS_PACKED_MS_MAX, requestId: ownId(900), failure: 'busy' }),

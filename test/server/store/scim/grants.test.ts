@@ -44,7 +44,7 @@ t.test(
   },
 )
 
-t.test('only members of the group get its grant, and grants of other mappings or by hand stay', async (t) => {
+t.test('only members of the group get its grant, and other mapped or manual grants stay', async (t) => {
   const {
     store,
     within,

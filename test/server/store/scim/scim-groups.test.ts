@@ -155,7 +155,7 @@ t.test('a name belongs to one group, ignoring case, until the group is deleted',
   must(await groups.update(two.id, [{ kind: 'set', displayName: 'sales' }], null, by))
 })
 
-t.test('members follow into the workspaces of the group’s mappings, and out of them', async (t) => {
+t.test('members join and leave the workspaces of mappings when they join and leave the group', async (t) => {
   const { store, groups, group, user, users, by, organizationId, workspaceId } = await openScimStand(t)
   const [ann, bob] = [await user({ userName: 'ann' }), await user({ userName: 'bob' })]
   const { id } = await group('all')
@@ -175,7 +175,7 @@ t.test('members follow into the workspaces of the group’s mappings, and out of
   t.same(await grants(), [])
 })
 
-t.test('the log has the counts of members that joined and left, and the first of their ids', async (t) => {
+t.test('the audit log has the numbers of joined and left members, and the first of their ids', async (t) => {
   const { store, groups, group, by, organizationId } = await openScimStand(t)
   const ids = await plantUsers(
     store,

@@ -80,7 +80,7 @@ t.test(
   },
 )
 
-t.test('a user that goes leaves its groups, which are other ones then, and its memberships', async (t) => {
+t.test('a deleted user leaves its groups, whose versions change, and its workspaces', async (t) => {
   const { store, users, groups, user, group, members, by, organizationId, workspaceId } =
     await openScimStand(t)
   const [ann, bob] = [await user({ userName: 'ann' }), await user({ userName: 'bob' })]

@@ -32,7 +32,7 @@ t.test('jobs that arrive during a transaction join the next one, up to its maxim
   t.same(await batches(store), [VIDEO_BATCH_JOBS_MAX, VIDEO_BATCH_JOBS_MAX, 1, 1])
 })
 
-t.test('large jobs share a transaction up to its bytes, and one that is larger has its own', async (t) => {
+t.test('large jobs share a transaction up to a byte limit, and a larger job has its own', async (t) => {
   const { jobs, store, owners } = await openVideoStand(t)
   const sizes = [1, 3, 3, 3, 9].map((eighths) => Math.floor((VIDEO_BATCH_BYTES_MAX * eighths) / 8) - 1_000)
   const outcomes = await Promise.all(

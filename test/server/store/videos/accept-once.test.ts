@@ -182,7 +182,7 @@ t.test('a lost claim does not affect other jobs of its batch', async (t) => {
   t.equal(await stand.count(), 4)
 })
 
-t.test('a repetition for which its own hold leaves too little money gets the first job', async (t) => {
+t.test('a repeated call gets the first job, even if its hold leaves too little money', async (t) => {
   const stand = await openVideoStand(t)
   const claim = await firstTurn(stand.openAnswers())
   await setLimit(stand.store.sql, stand.owners.accounts.key, 'daily', 150)

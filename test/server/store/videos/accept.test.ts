@@ -126,7 +126,7 @@ t.test('without the store no job is accepted, and the refusal has Retry-After', 
   })
 })
 
-t.test('a job is read by its view, by its row without one, and by its own workspace alone', async (t) => {
+t.test('only its workspace reads a job, from its view or, without a view, from its row', async (t) => {
   const { jobs, views, owners } = await openVideoStand(t)
   const id = await accepted(jobs, videoInput(owners))
   t.equal(must(await jobs.get(owners.workspaceId, id)).status, 'pending')

@@ -87,7 +87,7 @@ t.test('ended, foreign and unknown jobs cannot be cancelled', async (t) => {
   t.match(await stand.cancel(id), { failure: { name: 'video_ended' } })
 })
 
-t.test('a cancel that finds the job ended updates its view, so that none shows it open', async (t) => {
+t.test('a cancel that finds the job ended updates its view, which no longer shows it open', async (t) => {
   const stand = await open(t)
   const id = await stand.accept()
   await stand.store

@@ -100,7 +100,7 @@ t.test(
   },
 )
 
-t.test('an end and its delivery are one: the body has the job, its clips and its cost', async (t) => {
+t.test('an end is written with its delivery, which has the job, its clips and its cost', async (t) => {
   const stand = await openVideoStand(t)
   const claim = await running(stand, { callbackUrl: CALLBACK, costNano: 1_500_000_000 })
   await stand.work.end(claim, { kind: 'completed', clips: [clip('clip_a')] })

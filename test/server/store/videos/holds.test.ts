@@ -153,7 +153,7 @@ t.test('a free job is accepted however little is left', async (t) => {
   t.equal(nameOf(await jobs.accept(videoInput(owners, { costNano: 0 }))), 'ok')
 })
 
-t.test('a hold belongs to the window of its acceptance, the newest that an account has seen', async (t) => {
+t.test('a hold belongs to the window of its acceptance, the newest day of the account', async (t) => {
   const stand = await openVideoStand(t)
   const { store, jobs, owners } = stand
   await turnTo(store.sql, '2026-12-31')

@@ -88,7 +88,7 @@ t.test(
   },
 )
 
-t.test('an expired clip loses its row, and its id is returned for its bytes to be removed', async (t) => {
+t.test('deletes the row of an expired clip, and returns its id so its bytes can be deleted', async (t) => {
   const stand = await openVideoStand(t, 8, { clipsKeptMs: 60_000 })
   const [old, young] = [await completed(stand), await completed(stand)]
   await stand.store.sql`UPDATE video_jobs SET clips_expire_at = now() - interval '1 s' WHERE id = ${old}`

@@ -200,7 +200,7 @@ t.test('more leases than fit in one statement are renewed in several statements'
   t.ok(Number((await stand.row(id))['lease_until']) > before, 'the one behind the first part')
 })
 
-t.test('a released job is due at its time, and its giver is fenced off', async (t) => {
+t.test('a released job is due at its time, and its former runner can no longer write', async (t) => {
   const stand = await openVideoStand(t)
   await stand.accept()
   const claim = await claimOne(stand)

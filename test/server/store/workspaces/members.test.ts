@@ -15,7 +15,7 @@ import { openTestStore } from '../../../support/stores/postgres.ts'
 
 const ALL = { limit: 100, offset: 0 }
 
-t.test('a member has the strongest role of all sources, and stays one until the last has gone', async (t) => {
+t.test('a member has the strongest role of its grants, and stays until the last is removed', async (t) => {
   const store = await openTestStore(t)
   const { organization, workspace } = must(await createOrganization(store, { name: 'o' }))
   const organizationId = organization.id

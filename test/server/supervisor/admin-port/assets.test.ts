@@ -87,7 +87,7 @@ t.test('sends long files compressed to clients that accept compression, with a s
   t.match(known, { status: 304, body: { length: 0 } })
 })
 
-t.test('sends files that the build has compressed as they are, and not under their own names', async (t) => {
+t.test('sends the compressed files of the build unchanged, and not under their own names', async (t) => {
   const packed = await stand.ask('/dashboard/built.js', { headers: { 'accept-encoding': 'br' } })
   t.equal(packed.headers['content-encoding'], 'br')
   t.equal(brotliDecompressSync(packed.body).toString(), '// by the build')
@@ -135,7 +135,7 @@ t.test('the page accepts only GET and HEAD', async (t) => {
   })
 })
 
-t.test('a foreign page whose name resolves here gets neither the dashboard nor an answer', async (t) => {
+t.test('a foreign host name for this port gets neither the dashboard nor an API answer', async (t) => {
   const headers = { host: 'evil.example' }
   for (const path of ['/', '/dashboard/', '/dashboard/main.js', '/api/v1/models', '/metrics', '/elsewhere']) {
     t.match(await stand.ask(path, { headers }), { status: 403, error: 'admin_host_refused' })

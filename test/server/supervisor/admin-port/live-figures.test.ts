@@ -223,7 +223,7 @@ t.test('the view of a front has its event loop and its pools', (t) => {
   t.end()
 })
 
-t.test('a provider fails when at least half of its attempts do, and is idle when there were none', (t) => {
+t.test('a provider is failing when at least half of its attempts fail, and idle without attempts', (t) => {
   const providers = (attempts: number, failed: number) => [
     { provider: 'a', attempts, failed },
     { provider: 'b', attempts: 5, failed: 5 },

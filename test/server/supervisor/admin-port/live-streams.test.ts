@@ -193,7 +193,7 @@ t.test('the number of open views is limited, and closing a view makes room for a
   await next.until(/"a":1/)
 })
 
-t.test('the end of the node ends every stream, and answers requests for one view', async (t) => {
+t.test('the end of the node ends every stream and answers waiting requests for a single view', async (t) => {
   const stand = await streamStand(t)
   const page = await stand.open()
   const waiting = await stand.open('/once')

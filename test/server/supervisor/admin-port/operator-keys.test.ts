@@ -107,7 +107,7 @@ t.test('decides nothing while no front answers, or none can check the key', asyn
   })
 })
 
-t.test('concurrent checks of one key share one look, and the keys at once are bounded', async (t) => {
+t.test('concurrent checks of one key share one request, and keys checked at once are limited', async (t) => {
   let answer: (answer: SmallAnswer) => void = () => undefined
   const answered = new Promise<SmallAnswer>((resolve) => {
     answer = resolve

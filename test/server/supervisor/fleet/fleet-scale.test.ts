@@ -30,7 +30,7 @@ t.test(
   },
 )
 
-t.test('other threads: each front is replaced, the new one ready before the old one drains', async (t) => {
+t.test('a changed thread count replaces each front, and drains it after the new one is ready', async (t) => {
   const { fleet, serving, starting, readyAtOnce, forked } = scriptedFleet(t)
   readyAtOnce()
   await fleet.start(partsOf(2, 'old'))
@@ -56,7 +56,7 @@ t.test('fewer fronts: removed fronts drain like replaced ones', async (t) => {
   t.equal(fleet.countWanted('front'), 1)
 })
 
-t.test('serving fronts learn when a replaced one has gone, because their shares grow', async (t) => {
+t.test('running fronts are notified when a replaced front ends, because their shares grow', async (t) => {
   const { fleet, serving, readyAtOnce } = scriptedFleet(t)
   readyAtOnce()
   await fleet.start(partsOf(2, 'old'))
@@ -78,7 +78,7 @@ t.test('an added front counts only when it is ready', async (t) => {
   t.same([fleet.countReady('front'), fleet.countWanted('front')], [2, 2])
 })
 
-t.test('when a front cannot be added, those added before it go too, and the number stays', async (t) => {
+t.test('when a front cannot be added, removes those added before it and keeps the number', async (t) => {
   const { fleet, serving, starting, crashLoops } = await grown(t)
   const rolled = fleet.roll(partsOf(3, 'new'), SPARING)
   const second = await starting()
@@ -125,7 +125,7 @@ t.test('an added front that dies at once is brought back', async (t) => {
   )
 })
 
-t.test('only fronts that Postgres has no connections for wait until replaced fronts are gone', async (t) => {
+t.test('only fronts without spare Postgres connections wait until replaced fronts have ended', async (t) => {
   const { fleet, forked, log, readyAtOnce, serving } = scriptedFleet(t)
   readyAtOnce()
   await fleet.start(partsOf(2, 'old'))

@@ -76,7 +76,7 @@ t.test('a roll stops at a front that has not reached Postgres, and the others st
   t.same(generationsOf(serving()), ['0:old', '1:old'])
 })
 
-t.test('a front that has not reached Postgres is not ready, and one that lost it is counted', async (t) => {
+t.test('a front that never reached Postgres is not ready, and one that lost it still is', async (t) => {
   const { fleet, serving, readyAtOnce } = scriptedFleet(t)
   readyAtOnce()
   await fleet.start(partsOf(2, 'old'))

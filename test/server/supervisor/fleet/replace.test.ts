@@ -22,7 +22,7 @@ t.test('a node with a catalogue and a file of settings of its own', async (t) =>
   const own = await startHungUp(t)
   const { node, settings, catalogue } = own
 
-  await t.test('does a reload that is asked for during the start after it, with one front', async () => {
+  await t.test('delays a reload requested during the start until it is done, with one front', async () => {
     await until('it reloaded', () => eventsOf(node, 'reloaded').length === 1)
     await untilFronts(node, 1)
   })

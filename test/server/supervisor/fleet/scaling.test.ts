@@ -41,7 +41,7 @@ for (const [input, reason] of [
   })
 }
 
-t.test('more than Postgres has connections for is refused; fewer are not even compared', async (t) => {
+t.test('refuses more fronts than Postgres has connections for, and skips the check for fewer', async (t) => {
   const { reloader, endRoll, refuse, checked } = scriptedReload(TWO)
   refuse(new StartRefused('raise its max_connections'))
   t.same(await reloader.scale({ fronts: 3, workers: null }), {

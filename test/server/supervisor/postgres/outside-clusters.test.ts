@@ -61,7 +61,7 @@ t.test('a data directory recreated at the same path uses only its new cluster', 
   )
 })
 
-t.test('a cluster goes whole, the programs with the last one, and one that is running stays', async (t) => {
+t.test('removes a whole cluster, removes programs with the last one, and keeps a running one', async (t) => {
   const { home, outsideDir, folder } = await tried(t)
   const other = await makeTried(home, 'other')
   mkdirSync(join(outsideDir, 'postgres-18.4-linux-x64'))
@@ -108,7 +108,7 @@ t.test(
   },
 )
 
-t.test('the systemd unit has its data in no folder in which a trial as root leaves something', async (t) => {
+t.test('the data folder of the systemd unit is not the folder that a trial as root uses', async (t) => {
   const [, data = ''] = /^Environment=SLUICE_DATA=(.+)$/m.exec(deployFile('systemd/sluice.service')) ?? []
   t.match(data, /^\//)
   t.notOk(

@@ -19,7 +19,7 @@ function open(isTaken: () => boolean = () => true) {
   return { rest, set, look }
 }
 
-t.test('a server rests after a while without calls, and wakes with the first ones', async (t) => {
+t.test('a server without calls gets the resting setting, and with new calls the normal one', async (t) => {
   const { set, look } = open()
   await look(true, MANY_LOOKS)
   await look(false, 3)

@@ -102,7 +102,7 @@ t.test(
   },
 )
 
-t.test('the dearest endpoint bounds the call, and those under own credentials count apart', async (t) => {
+t.test('the dearest endpoint bounds a call, and endpoints under own credentials count apart', async (t) => {
   const [cheap, dear, own] = [
     at(),
     at({ promptNanoPerMillion: 3_000_000_000, requestNano: 1 }),

@@ -126,7 +126,7 @@ t.test('a workspace without endpoints is queried once, and then served from the 
   t.equal(asked.rows, 2, 'beyond the grace only the store knows')
 })
 
-t.test('a change of the workspace is read at the next call, one of another is not', async (t) => {
+t.test('the next call reads a change of its workspace, and none of other workspaces', async (t) => {
   let rows: readonly PrivateEndpoint[] = []
   const { models, tell, known, asked } = stand(() => Promise.resolve(ok(rows)))
   await known()
@@ -161,7 +161,7 @@ t.test('rows that were read before a change are not kept', async (t) => {
   t.equal(asked.rows, 2)
 })
 
-t.test('rows are read as often as changes of the workspace come, and of no other', async (t) => {
+t.test('each change of the workspace during a read repeats it, and other changes do not', async (t) => {
   const made = stand(() => {
     if (made.asked.rows <= 10) made.tell('vault')
     made.tell('private_endpoint', 'elsewhere')
@@ -288,7 +288,7 @@ t.test(
   },
 )
 
-t.test('a provider is one of few in metrics and preferences, however its slug is spelled', async (t) => {
+t.test('a provider has one of a few names in metrics and preferences, for any slug spelling', async (t) => {
   const { known } = stand(() =>
     Promise.resolve(
       ok([endpoint('1', { providerSlug: 'OpenAI-Compatible' }), endpoint('2', { providerSlug: 'gone' })]),
@@ -300,7 +300,7 @@ t.test('a provider is one of few in metrics and preferences, however its slug is
   )
 })
 
-t.test('so many workspaces are remembered, the least used forgotten first', async (t) => {
+t.test('caches WORKSPACE_MODELS_CACHED_MAX workspaces, and evicts the least recently used', async (t) => {
   const { models, asked } = stand(() => Promise.resolve(ok([])))
   const ask = (workspaceId: string) => models.of({ ...KEY, workspaceId })
   for (let nth = 0; nth <= WORKSPACE_MODELS_CACHED_MAX; nth++) await ask(`w${nth}`)

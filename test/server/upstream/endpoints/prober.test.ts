@@ -103,7 +103,7 @@ t.test("a failure that is not the upstream's is returned as a failure, not as a 
   t.match(await away.probe(WISH), { ok: false, failure: { name: 'store_unavailable' } })
 })
 
-t.test('a form without room for its probe is marked unprobed, the others have checks', async (t) => {
+t.test('an API format without room for its probe is marked unprobed, and others have checks', async (t) => {
   const calls = (call: 'busy' | 'upstream_failed', exchange: 'busy' | 'upstream_failed'): VettedOrigin =>
     ({
       call: () => Promise.resolve(fail(call)),

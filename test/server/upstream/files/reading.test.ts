@@ -122,7 +122,7 @@ t.test('pages continue after the last id, in both protocols', async (t) => {
   }
 })
 
-t.test('order goes to OpenAI and before_id to Anthropic; the other way round they are refused', async (t) => {
+t.test('sends `order` to OpenAI and `before_id` to Anthropic, and refuses the reverse', async (t) => {
   const { stand, host } = await open(t)
   const other = await hostAt(stand, 'anthropic')
   must(await host.list({ ...WISH, order: 'desc' }))

@@ -249,7 +249,7 @@ t.test('a client that disconnects after its last byte leaves no file at the prov
   await stand.rest()
 })
 
-t.test('a provider that hangs up mid-upload is a failure of the provider', async (t) => {
+t.test('a provider that closes the connection during an upload counts as failed', async (t) => {
   const stand = await openFilesStand(t)
   stand.provider.behave(({ req }) => void req.once('data', () => req.socket.destroy()))
   const upload = new PushedUpload({ pieces: pieces(FILE_BYTES_MAX) })
@@ -317,7 +317,7 @@ t.test('each error status of a provider maps to its failure', async (t) => {
   await stand.rest()
 })
 
-t.test('100 MB stand still while the provider reads nothing, and arrive when it reads', async (t) => {
+t.test('a 100 MB upload pauses while the provider does not read, and arrives once it reads', async (t) => {
   const stand = await openFilesStand(t)
   let read = (): void => {}
   stand.provider.behave(({ honest }) => (read = honest))

@@ -61,7 +61,7 @@ t.test('a few media of a call are fetched at once, and each address once', async
   t.equal(egress.load.heldBytes, 0)
 })
 
-t.test('a host has its time, and no more than the call', async (t) => {
+t.test('a host must begin to answer within FETCHED_MEDIUM_MS and the deadline of the call', async (t) => {
   const asked: EgressExchangeRequest[] = []
   const exchange = (request: EgressExchangeRequest): Promise<ReturnType<typeof fail>> => {
     asked.push(request)

@@ -30,7 +30,7 @@ t.test('the breaker opens at the tenth strike in a row, or at the fourth timeout
   t.equal(health.admit(999, 'a'), false)
 })
 
-t.test('one caller alone opens it only by strikes that span time without an answer to others', async (t) => {
+t.test('a single caller opens the breaker only by strikes over a time without other answers', async (t) => {
   const health = new EndpointHealth(() => 0)
   for (let nth = 0; nth < 1_000; nth++) health.strike(nth % STRIKES_ALONE_MS, STRIKES_OF_TIMEOUT, 'hostile')
   t.equal(health.isOpen, false)
@@ -108,7 +108,7 @@ t.test('percentiles cover only the most recent answers', async (t) => {
   t.equal(health.throughput(50), 2_000)
 })
 
-t.test('a streamed answer is as fast as its first output, and writes over all of its time', async (t) => {
+t.test('a stream has the latency of its first output, and throughput over its whole time', async (t) => {
   const health = new EndpointHealth(() => 0)
   health.answered(50, 100, 2_000)
   t.equal(health.latencyMs(50), 50)
@@ -123,7 +123,7 @@ t.test('an open breaker reports how long it has been open and when the next prob
   t.equal(health.breaker(1_500), null)
 })
 
-t.test('an endpoint without an alternative rests shortly, however many probes fail', async (t) => {
+t.test('the breaker of an endpoint without an alternative opens only briefly', async (t) => {
   const health = new EndpointHealth(() => 0)
   for (let nth = 0; nth < 10; nth++) health.strike(0, STRIKES_OF_FAILURE, nth % 2 === 0 ? 'a' : 'b', true)
   let now = 0

@@ -84,7 +84,7 @@ t.test('a finished clip is fetched from the API itself, with the key', async (t)
   if (source !== undefined) t.same(await bytesOf(await provider.download(order, id, source, timesOf())), CLIP)
 })
 
-t.test('a clip that the operation holds stays there until it is fetched: no row carries it', async (t) => {
+t.test('a clip inside the operation stays there until it is fetched, and no row contains it', async (t) => {
   const { provider, order, id } = await taken(t, 'a fox [inline]')
   const polled = await provider.poll(order, id, timesOf())
   t.same(polled, { kind: 'made', sources: [{ kind: 'content', index: 0 }] })
@@ -108,7 +108,7 @@ for (const [word, code] of [
   ['fail', 'provider_filtered'],
   ['error', 'provider_failed'],
 ] as const) {
-  t.test(`an operation without a clip has failed, and says why without the prompt: ${word}`, async (t) => {
+  t.test(`an operation without a clip has failed, and its reason omits the prompt: ${word}`, async (t) => {
     const { provider, order, id } = await taken(t, `a fox in snow [${word}]`)
     const polled = await provider.poll(order, id, timesOf())
     t.match(polled, {

@@ -50,7 +50,7 @@ t.test(
   },
 )
 
-t.test('an own key that its provider refuses ends the job, and the text does not show it', async (t) => {
+t.test('a workspace key that its provider refuses ends the job, and is not in the error', async (t) => {
   const { provider } = await openVideos(t, { settings: { key: 'another' }, host: 'localhost' })
   const submitted = await provider.submit(orderOf('a fox', OWN), timesOf())
   t.match(submitted, { kind: 'refused', error: /^provider_key_refused: Fake answered 401/ })
@@ -133,7 +133,7 @@ t.test('a secret that is not a valid header value is not accepted as a key', asy
   })
 })
 
-t.test('a provider at an address cannot be called with an own key: nothing can be bound to it', async (t) => {
+t.test('a provider at an IP address cannot be called with a workspace key', async (t) => {
   const { releases, asked } = vault(OWN_KEY)
   const keys = new VideoKeys({ credentials: new Map(), releases, now: () => 0 })
   t.match(await keys.of(orderOf('a', OWN), fakeEndpoint('https://10.0.0.7/v1').provider), {

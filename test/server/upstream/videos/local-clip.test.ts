@@ -75,7 +75,7 @@ t.test('without a seed a job has one of its own, the same in each try', async (t
   })
 })
 
-t.test('workspaces get the threads by turns, and a job no longer needed is not begun', async (t) => {
+t.test('workspaces take turns on the threads, and a job no longer needed is not started', async (t) => {
   const rendered: Rendered[] = []
   const times = timesOf()
   await local(t, noting(rendered)).download(orderOf('a fox'), '', CONTENT, times)

@@ -61,7 +61,7 @@ t.test('a list that was read to its end without a match is complete', async (t) 
   t.same(await look(), { kind: 'complete', upstreamIds: [] })
 })
 
-t.test('twins come newest first, and a version of the model is the model', async (t) => {
+t.test('lists several matches newest first, and counts a dated model version as the model', async (t) => {
   const { look } = await listed(t, [{}, { model: 'film-1-2026-01-31' }])
   t.same(await look(), { kind: 'complete', upstreamIds: ['video_1', 'video_0'] })
 })
@@ -120,7 +120,7 @@ t.test('a list that is too long to be read is not complete', async (t) => {
   t.equal(fake.log.lists, VIDEO_LOOKUP_PAGES_MAX)
 })
 
-t.test('a list without prompts cannot show that ours is not there', async (t) => {
+t.test('a list without prompts is partial, because it cannot prove that our job is absent', async (t) => {
   const { look } = await listed(t, [{ prompt: null as unknown as string }])
   t.same(await look(), { kind: 'partial', upstreamIds: [] })
 })

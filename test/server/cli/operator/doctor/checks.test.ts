@@ -35,7 +35,7 @@ const HOUR_MS = 3_600_000
 const SHORT_MS = 300
 const LINUX = { os: 'linux', node: '20.20.0', abi: '115', glibc: '2.36' }
 
-t.test('a Node of another ABI, a glibc that is too old for it, and none at all', async (t) => {
+t.test('reports an unsupported Node ABI, a glibc too old for it, and a missing glibc', async (t) => {
   t.match(
     platform(() => LINUX),
     { level: 'ok', detail: 'Node 20.20.0, ABI 115, glibc 2.36' },
@@ -116,7 +116,7 @@ t.test(
   },
 )
 
-t.test('an admin port that the internet reaches, not one of a network of one’s own', async (t) => {
+t.test('reports an admin port reachable from the internet, but not in a private network', async (t) => {
   const admin = (adminHost: string, own: readonly string[]) => {
     const [, finding] = addresses(
       { host: '127.0.0.1', adminHost, tls: null, publicOrigin: 'http://127.0.0.1:8080' },
@@ -187,7 +187,7 @@ t.test('reports a clock of Postgres or of the object store that differs from tha
   ])
 })
 
-t.test('an installation without the programs of Postgres, and no other one named', async (t) => {
+t.test('reports a missing embedded Postgres for the platform without DATABASE_URL', async (t) => {
   const look = lookFor({ SLUICE_DATA: join(t.testdirName, 'data') })
   t.match(embedded(look), { level: 'ok', detail: 'embedded; the node is not running' })
   const none = (): never => {

@@ -163,7 +163,7 @@ t.test('warns that rate-limit state is lost on restart when no redis-server is o
   )
 })
 
-t.test('root keys are backed up when they were copied, or a copy of them was shown, elsewhere', async (t) => {
+t.test('root keys are backed up after `vault confirm-root` saw a copy, or after a backup', async (t) => {
   const folder = await openFolder(t)
   const [key, other] = [`${'5'.repeat(64)}\n`, `${'6'.repeat(64)}\n`]
   const [file, copy, short] = [join(folder, 'keys'), join(folder, 'copy'), join(folder, 'short')]

@@ -27,7 +27,7 @@ async function heartbeat(store: Store, node: string, id = newId()): Promise<void
   await store.sql`INSERT INTO fronts (id, node, connections, epoch, heartbeat_at) VALUES (${id}, ${node}, 1, 0, clock_timestamp())`
 }
 
-t.test('journals of live fronts, of other live nodes, and those with a file are well', async (t) => {
+t.test('reports no problem for journals of live fronts, other live nodes, or with a file', async (t) => {
   const { store, dataDir, look } = await stand(t)
   await heartbeat(store, 'this-node', await openRow(store, 'this-node'))
   await openRow(store, 'that-node')

@@ -247,7 +247,7 @@ function faultOf(
   return isKept ? null : `${kind.file} is not the answer`
 }
 
-t.test('the samples of every operation send the request of the page, in every language', async (t) => {
+t.test('the samples of each operation send the request on the page, in every language', async (t) => {
   const runners = await Promise.all(
     languages.map(async (language) => {
       const place = { folder: temporaryFolder(t, 'samples'), env: KEYS }

@@ -175,7 +175,7 @@ function deepCache(): object {
 }
 
 for (const to of TEXT_PROTOCOLS)
-  t.test(`400 stateless: contents of the operator's account cannot be named, at ${to}`, async (t) => {
+  t.test(`400 stateless: a request cannot name contents of the operator account, at ${to}`, async (t) => {
     const { send, first } = await rigged(t, to)
     for (const [from, path, body] of NAMED) {
       const refused = await send(from, body)
@@ -270,7 +270,7 @@ t.test('responses 400 stateless: a long member name from the caller is shortened
   t.match(await refused.json(), { error: { metadata: { issues: [{ path }] } } })
 })
 
-t.test('responses 200: a picture of the model goes out without its id, which is named', async (t) => {
+t.test('responses 200: sends a generated picture without its id, and reports the dropped id', async (t) => {
   const row = DIALECT_ROWS.find(({ name }) => name === 'responses')
   if (row === undefined) return
   const { post, first } = await openDialect(t, row)

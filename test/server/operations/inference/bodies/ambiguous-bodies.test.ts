@@ -26,7 +26,7 @@ const PATHS: Readonly<Record<Dialect, string>> = {
 }
 
 for (const [from, to] of PAIRS)
-  t.test(`${from} 400: a finite limit refuses a repeated content, at ${to} too`, async (t) => {
+  t.test(`${from} 400: a finite limit refuses a repeated content member, at ${to} too`, async (t) => {
     const limited = await rigged(t, to, LIMITED)
     const refused = await limited.send(from, TWICE[from])
     t.equal(refused.status, 400)
@@ -55,7 +55,7 @@ for (const [from, to] of PAIRS)
   )
 
 for (const dialect of DIALECTS)
-  t.test(`${dialect} 200: under a key of the workspace a repeated content passes as it came`, async (t) => {
+  t.test(`${dialect} 200: under a workspace key a repeated content member passes unchanged`, async (t) => {
     const own = await rigged(t, dialect, { ...LIMITED, ...OWN })
     t.equal((await own.send(dialect, TWICE[dialect])).status, 200)
     t.match(String(own.first.calls[0]?.body), '"https://a.example/"', 'the bytes of the caller')
@@ -64,7 +64,7 @@ for (const dialect of DIALECTS)
     t.equal((await countedOwn.send(dialect, TWICE[dialect])).status, 400)
   })
 
-t.test("400: a name of the operator's account does not hide before another one", async (t) => {
+t.test('400: detects an operator account name in a member repeated with another value', async (t) => {
   const turn = (part: string): string => `[{"role":"user","content":[${part}]}]`
   const { send, first } = await rigged(t, 'chat')
   const picture = '{"type":"image_url","image_url":{"url":"gs://bucket/x.png","url":"https://a.example/"}}'

@@ -22,7 +22,7 @@ function floods(begin: string, again: string): FakeAnswer {
   }
 }
 
-t.test('an event that never ends takes the budget for answers, and another endpoint answers', async (t) => {
+t.test('an endless event exhausts the memory limit for answers, and another endpoint answers', async (t) => {
   const { post, first, rest, log } = await openChatProvider(t, { ...SLOW, egress: { answersBytesMax: MIB } })
   first.script(floods('data: {"choices":[{"index":0,"delta":{"content":"', 'x'.repeat(MIB / 16)))
   const response = await post(hello)

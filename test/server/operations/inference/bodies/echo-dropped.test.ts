@@ -36,7 +36,7 @@ for (const dialect of ['chat', 'responses', 'messages'] as const) {
     t.equal(await ask(dialect, { ...asked, stream: true }), 'temperature,zebra,a_b')
   })
 
-  t.test(`${dialect}: does not name members that it reads, and values that say nothing`, async (t) => {
+  t.test(`${dialect}: does not report members that it reads, or null and default values`, async (t) => {
     t.equal(await ask(dialect, {}), null)
     t.equal(await ask(dialect, { temperature: null, top_p: 1, store: false, zebra: null }), null)
   })
@@ -47,7 +47,7 @@ t.test('reports the features in the header `anthropic-beta` of a messages call',
   t.equal(named, 'anthropic-beta.context-1m-2025-08-07,anthropic-beta.oauth_x')
 })
 
-t.test('names a bounded number of members, and those of a large body without a search', async (t) => {
+t.test('reports a limited number of members, and `*` for the unsearched part of a large body', async (t) => {
   const many = Object.fromEntries(Array.from({ length: 5 * OTHERS_MAX }, (_, n) => [`m${n}`, 1]))
   const names = (await ask('chat', many))?.split(',') ?? []
   t.equal(names.length, OTHERS_MAX + 1)

@@ -107,7 +107,7 @@ t.test('an answer that a worker thread translates equals the provider’s answer
   t.equal(await rest(), 0)
 })
 
-t.test('events in place of a whole answer are the provider’s, also where a thread reads them', async (t) => {
+t.test('a whole answer that a provider sends as events is complete, also in a worker thread', async (t) => {
   const { post, first, rest } = await openChatProvider(t)
   for (const text of ['Hello there', BRACES]) {
     first.usually((call, reply) =>

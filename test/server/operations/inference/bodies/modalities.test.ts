@@ -74,7 +74,7 @@ async function rigged(t: Test, architecture: Part | null, speaks = ['chat']): Pr
   }
 }
 
-t.test('a medium that the architecture lacks is 400 with its path, native and translated', async (t) => {
+t.test('a medium that the model does not support gets 400 with its path in every dialect', async (t) => {
   for (const speaks of [['chat'], ['responses'], ['messages']]) {
     const { ask, calls } = await rigged(t, { input_modalities: ['text'] }, speaks)
     for (const [dialect, modality, part] of MEDIA) {
@@ -116,7 +116,7 @@ t.test('the media of a large prompt are checked too', async (t) => {
   t.match(await response.json(), { error: { param: memberPath(path) } })
 })
 
-t.test('listed modalities, text as a document, and any modality without a list pass', async (t) => {
+t.test('accepts listed modalities, text documents, and any modality if the model lists none', async (t) => {
   const picture = WITH.chat({ type: 'image_url', image_url: { url: PICTURE } })[0]
   for (const architecture of [
     null,

@@ -31,7 +31,7 @@ for (const to of ['chat', 'responses'] as const)
       }
   })
 
-t.test('chat 400 upstream_refused: an error event before the first output names it as well', async (t) => {
+t.test('chat 400 upstream_refused: an error event before the first output names the member', async (t) => {
   const { send, first } = await rigged(t, 'chat')
   const error = { ...REFUSAL, type: 'invalid_request_error' }
   first.script(streams([{ data: JSON.stringify({ error }) }]))

@@ -138,7 +138,7 @@ t.test('a token count includes the fetched medium', async (t) => {
   t.equal(await rest(), 0)
 })
 
-t.test('a medium that cannot be fetched is 400 with its path, free, and blames no provider', async (t) => {
+t.test('an unavailable medium gets 400 with its path, is free, and blames no provider', async (t) => {
   const rig = await rigged(t)
   const { post, serve, at, host } = rig
   serve((req, res) => {
@@ -183,7 +183,7 @@ t.test('a medium that cannot be fetched is 400 with its path, free, and blames n
   t.equal(await rig.rest(), 0)
 })
 
-t.test('a picture address that Google may read as a video is bounded as one', async (t) => {
+t.test('a picture address that Google may read as a video has the maximum cost of a video', async (t) => {
   const { post, first, spend } = await rigged(t)
   const longer = ['https://youtu.be/x', `data:video/mp4;base64,${png().toString('base64')}`]
   for (const part of [image('data:image/png;base64,AAAA'), ...longer.map(image), file(longer[0] ?? '')])

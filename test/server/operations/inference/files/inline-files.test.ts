@@ -291,7 +291,7 @@ t.test('when an endpoint breaks off while it receives the file, the next one ans
   t.equal(await front.rest(), 0)
 })
 
-t.test('a file that cannot be read is no fault of a provider, and costs nothing', async (t) => {
+t.test('an unreadable file is not counted as a provider failure, and costs nothing', async (t) => {
   const watched = new Watched(damaged)
   const front = await openWatched(t, watched)
   const { id } = await front.store('x'.repeat(1_024 * KIB), 'a.txt')
@@ -328,7 +328,7 @@ t.test('a file that is deleted before it is read gets 404 with its path', async 
   t.same(front.breakers(), [])
 })
 
-t.test('a provider that takes nothing stops the reading, and a caller who leaves ends it', async (t) => {
+t.test('reading a file pauses while the provider is stalled, and ends on a caller disconnect', async (t) => {
   const watched = new Watched()
   const front = await openWatched(t, watched)
   const { id } = await front.store('x'.repeat(INLINE_FILE_BYTES_MAX), 'a.txt')

@@ -48,7 +48,7 @@ for (const packing of Object.keys(ENCODINGS) as Packing[])
     t.equal(await rest(), 0)
   })
 
-t.test('a compressed refusal keeps its words, and a compressed answer to a stream becomes one', async (t) => {
+t.test('returns the message of a compressed refusal, and streams a compressed whole answer', async (t) => {
   const { post, first } = await openChatProvider(t)
   const refusal = gzipSync('{"error":{"message":"No such voice."}}')
   first.script(answersPacked('gzip', [refusal], { status: 400, type: 'application/json' }))

@@ -38,7 +38,7 @@ const OWN_STEP = {
   ],
 }
 
-t.test('chat.create, messages.create 200: a provider that wants reasoning_content gets it', async (t) => {
+t.test('chat.create, messages.create 200: sends reasoning_content if the provider requires it', async (t) => {
   const rig = await rigged(t, 'chat')
   rig.first.usually(wantsReasoning(answersChat()))
   for (const stream of [false, true]) {
@@ -98,7 +98,7 @@ t.test('chat.create 400: a refusal of a wrong value from one caller is not remem
   })
 })
 
-t.test('chat.create 200: calls that were sent before a refusal taught are repeated, too', async (t) => {
+t.test('chat.create 200: repeats calls that were sent before the first refusal was remembered', async (t) => {
   const rig = await rigged(t, 'chat')
   const refuse = withoutReasoning(answersChat())
   let arrive = (): void => undefined

@@ -135,7 +135,7 @@ t.test('with `require_parameters`, an endpoint that would drop a field is skippe
   t.equal(second.calls.length, 2)
 })
 
-t.test('so is a provider of the same form that refuses a member which it does not know', async (t) => {
+t.test('with `require_parameters`, skips a strict provider that does not know a field', async (t) => {
   const { post, second } = await rigged(t, {}, { strict: true })
   const only = { only: ['second'] }
   const dropping = await post({ ...ASKED, top_k: 5, provider: only })

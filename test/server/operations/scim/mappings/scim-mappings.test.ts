@@ -103,7 +103,7 @@ t.test(
   },
 )
 
-t.test('scim.create_mapping 409: the pair has another role, which the answer names', async (t) => {
+t.test('scim.create_mapping 409: the error names the other role of an existing mapping', async (t) => {
   const whole = { ...(await pair()), role: 'member' }
   const id = await idOf(whole)
   const refused = await map({ ...whole, role: 'admin' })
@@ -111,7 +111,7 @@ t.test('scim.create_mapping 409: the pair has another role, which the answer nam
   t.equal((await eventsOf(id)).length, 1)
 })
 
-t.test('scim.list_mappings 200: oldest first, by pages, those of the organization alone', async (t) => {
+t.test('scim.list_mappings 200: lists mappings of the organization, oldest first, in pages', async (t) => {
   const ids: string[] = []
   for (let count = 0; count < 3; count++) ids.push(await idOf({ ...(await pair()), role: 'member' }))
   const all = await call('GET', `/scim/group-mappings?limit=${SCIM_PAGE_MAX}`)
@@ -160,7 +160,7 @@ t.test('scim.list_groups 200: sorted by name, without deleted groups', async (t)
   t.ok(rows.length <= SCIM_PAGE_DEFAULT)
 })
 
-t.test('scim.get_mapping 200, 404: the organization’s own; an invalid UUID is unknown', async (t) => {
+t.test('scim.get_mapping 200, 404: returns an own mapping; an invalid UUID is unknown', async (t) => {
   const input = { ...(await pair()), role: 'admin' }
   const id = await idOf(input)
   t.match(await call('GET', `/scim/group-mappings/${id}`), { status: 200, body: { data: { id, ...input } } })
@@ -191,7 +191,7 @@ t.test(
   },
 )
 
-t.test('scim.update_mapping 400, 404: no role, no such role, no UUID; not of the organization', async (t) => {
+t.test('scim.update_mapping 400, 404: a missing or unknown role, and an unknown mapping', async (t) => {
   const id = await idOf({ ...(await pair()), role: 'member' })
   for (const body of [{}, { role: 'owner' }, { role: null }, [], '{'])
     t.equal((await call('PATCH', `/scim/group-mappings/${id}`, { body })).status, 400)
@@ -208,7 +208,7 @@ t.test('scim.update_mapping 400, 404: no role, no such role, no UUID; not of the
   t.equal((await eventsOf(id)).length, 1, 'refusals leave no row')
 })
 
-t.test('scim.delete_mapping 200: with or without its members, and the log has their number', async (t) => {
+t.test('scim.delete_mapping 200: keeps or removes the members, and audits their number', async (t) => {
   for (const [keep, left, more] of [
     ['false', [], { grants_removed: 1 }],
     ['true', ['user of kept-true member manual'], { grants_kept: 1 }],
@@ -309,7 +309,7 @@ t.test('scim.start_sync 202: queues a sync, and later callers get the same one',
   )
 })
 
-t.test('scim.get_sync 200, 404: the organization’s own; an invalid UUID is unknown', async (t) => {
+t.test('scim.get_sync 200, 404: returns an own sync; an invalid UUID is unknown', async (t) => {
   const { id } = dataOf(await call('POST', '/scim/sync-jobs'))
   t.match(await call('GET', `/scim/sync-jobs/${String(id)}`), { status: 200, body: { data: { id } } })
   for (const other of [NOBODY, 'x'])

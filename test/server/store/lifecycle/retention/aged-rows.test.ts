@@ -56,7 +56,7 @@ t.test('the stored answer to the request for a job stays until the job has ended
   t.match(await runStep(store, step), { rows: 1 })
 })
 
-t.test('made deliveries and dead letters go after times of their own, and waiting ones never', async (t) => {
+t.test('delivered and dead webhooks each have a retention time, and waiting ones are kept', async (t) => {
   const { store, owned } = await stand(t)
   for (const state of ['delivered', 'dead'] as const) {
     await plantDeliveries(store.sql, {

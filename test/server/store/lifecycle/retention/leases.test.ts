@@ -7,7 +7,7 @@ import {
 import { openTestStore } from '../../../../support/stores/postgres.ts'
 import { PRUNE_EVERY_MS } from '../../../../../src/server/runner/retention.ts'
 
-t.test('one of many processes that look at once gets the turn, and no other until it ends', async (t) => {
+t.test('of many processes that look at once, one gets the turn, and no other until it ends', async (t) => {
   const turns = openRetentionLeases(await openTestStore(t))
   const begun = (await Promise.all(Array.from({ length: 8 }, () => turns.begin()))).filter(
     (turn) => turn !== null,

@@ -20,7 +20,7 @@ t.test('a sign-out ends its session, makes the browser forget it, and leaves oth
   t.equal((await stand.read(other)).status, 201)
 })
 
-t.test('a sign-out with the cookie alone ends nothing, as another service of the host gets it', async (t) => {
+t.test('a sign-out with only the cookie, which other services also get, ends no session', async (t) => {
   const stand = await sessionStand(t)
   const [mine, other] = [await stand.signIn(), await stand.signIn()]
   for (const pageToken of ['', 'a'.repeat(43)])

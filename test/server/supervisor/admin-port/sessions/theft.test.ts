@@ -26,7 +26,7 @@ t.test('the page token without the cookie, as a script of the page could send it
   t.same(relayedTo(stand.front), [])
 })
 
-t.test('halves of two sessions are no session, also of the same key', async (t) => {
+t.test('the cookie of one session with the page token of another is refused', async (t) => {
   const stand = await sessionStand(t)
   const [mine, theirs] = [await stand.signIn(), await stand.signIn()]
   t.match(await stand.read({ cookie: mine.cookie, pageToken: theirs.pageToken }), REFUSED)
@@ -41,7 +41,7 @@ t.test('cookie and page token are refused at another address of the same port', 
   t.match(await stand.read(browsing, { host: `localhost:${stand.port}` }), REFUSED)
 })
 
-t.test('a session is no key: the API of programs takes neither half, alone or as a bearer', async (t) => {
+t.test('the API for programs accepts neither the cookie nor the page token as a key', async (t) => {
   const stand = await sessionStand(t)
   const { cookie, pageToken } = await stand.signIn()
   const id = cookie.split('=')[1] ?? ''

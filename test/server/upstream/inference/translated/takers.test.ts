@@ -56,7 +56,7 @@ t.test('a request with a single endpoint is parsed only by its attempt', (t) => 
   t.end()
 })
 
-t.test('endpoints that refuse are left out, and those not set up are no alternative', (t) => {
+t.test('leaves out endpoints that would refuse, and unconfigured ones are no alternative', (t) => {
   const native = speaking('chat')
   const others = [speaking('messages'), speaking('messages'), speaking('gemini')]
   const { job } = callOf([native, ...others], { response_format: { type: 'json_object' } })
