@@ -52,7 +52,7 @@ export interface Config {
   readonly egressAllow: readonly string[]
   readonly egressCaFile: string | null
   readonly objects: ObjectsConfig
-  /** The root keys themselves; when `rootKeyFile` is null too, they lie in the data directory. Design §8. */
+  /** The root keys themselves; when `rootKeyFile` is null too, they are in the data directory. Design §8. */
   readonly rootKey: Secret | null
   /** Path of the file that holds the root keys. Design §8. */
   readonly rootKeyFile: string | null
@@ -60,25 +60,25 @@ export interface Config {
   readonly rootKeysLost: readonly string[]
   /** Requests per minute of a key that is created without a limit; null = no limit. */
   readonly rateLimitRpm: number | null
-  /** Requests at once of a key without a burst of its own; null = derived from its limit. */
+  /** Requests at once for a key without its own burst; null = derived from its limit. */
   readonly rateLimitBurst: number | null
   /** UUID or name of the organization that operates the installation; null = the oldest. */
   readonly operatorOrganization: string | null
   readonly caps: Caps
   readonly kept: Kept
-  /** Start of every URL that Sluice gives to callers: scheme and host, without a path and a closing slash. */
+  /** Beginning of every URL that Sluice returns to callers: scheme and host, without a path or a closing slash. */
   readonly publicOrigin: string
-  /** `publicOrigin` as it was set; null: it is that of the address it listens on. */
+  /** The configured `publicOrigin`; null: not set, so that `publicOrigin` is the listening address. */
   readonly publicUrl: string | null
   /** Addresses and CIDR ranges of proxies whose `X-Forwarded-Proto` counts. */
   readonly proxies: readonly string[]
   readonly videoJobHours: number
   readonly videoClipDays: number
-  /** Long calls to trusted providers of one front at once. */
+  /** Maximum of concurrent long calls of one front to trusted providers. */
   readonly streams: number
-  /** Milliseconds without an output after which the head of a streamed answer leaves. */
+  /** Milliseconds without output after which the head of a streamed answer is sent. */
   readonly streamHoldMs: number
-  /** Milliseconds that calls in flight have when the front ends. */
+  /** Milliseconds that calls in flight may still take when the front ends. */
   readonly drainMs: number
 }
 
@@ -99,7 +99,7 @@ export class ConfigInvalid extends Error {
   }
 }
 
-/** A setting as it is in force, masked. */
+/** A setting with its effective value, masked. */
 export interface ReportRow {
   readonly name: string
   readonly value: string
@@ -157,7 +157,7 @@ export const MALLOC = { MALLOC_MMAP_THRESHOLD_: '131072', MALLOC_TRIM_THRESHOLD_
 
 /**
  * The environment of a forked process of Sluice: this process's own, with the thread pool of design §2.
- * Settings for malloc that the operator gave stay.
+ * Settings for malloc that the operator has set are kept.
  */
 export function childEnvironment(): NodeJS.ProcessEnv {
   return { ...MALLOC, ...process.env, UV_THREADPOOL_SIZE: '32' }
@@ -178,14 +178,14 @@ export function secretGiven(name: (typeof SECRETS_OF_VERBS)[number]): Secret | n
   return text === undefined ? null : new Secret(text)
 }
 
-/** All known settings that the environment gives; settings of the file are not included. */
+/** All known settings in the environment, without those in the file. */
 export function settingsGiven(): Texts {
   return Object.fromEntries(
     Object.entries(environment()).filter(([name]) => Object.hasOwn(Settings.properties, name)),
   )
 }
 
-/** Preferences for the terminal from the environment: no screen to draw on, no user who could answer (CI). */
+/** Preferences for the terminal from the environment: whether the screen cannot be drawn on, and whether there is no user to answer (CI). */
 export function terminalPreferences(): { readonly isDumb: boolean; readonly isUnattended: boolean } {
   const { TERM, CI } = environment()
   return {
@@ -240,7 +240,7 @@ function namedSecrets(texts: Texts, names: Iterable<string>): ReadonlyMap<string
   return secrets
 }
 
-/** Whatever opens a store has its URL alone. */
+/** Adds parameters to the URL of a store: the code that opens the store gets only this URL. */
 function storeUrl(
   url: string | undefined,
   parameters: Readonly<Record<string, string | null>>,
@@ -301,7 +301,7 @@ function configOf(values: Settings, texts: Texts): Config {
   })
 }
 
-/** A person at a terminal reads warnings alone, unless a level is set. */
+/** At a terminal only warnings are logged, unless a level is set. */
 function logOf(
   { SLUICE_LOG_FORMAT: format, SLUICE_LOG_LEVEL: level }: Settings,
   texts: Texts,
@@ -344,7 +344,7 @@ function isSettings(values: unknown): values is Settings {
   return WHOLE.Check(values)
 }
 
-/** Caps of an installation, for organizations that have none of their own. */
+/** Caps of the installation, for organizations without caps of their own. */
 function capsOf(values: Settings): Caps {
   return Object.freeze({
     workspaces: values.SLUICE_WORKSPACES_MAX,

@@ -7,7 +7,8 @@ import type { Role } from './supervisor/fleet/ipc.ts'
 /** Milliseconds after which a role that was loaded ahead collects the garbage of loading, a third of its memory. */
 const AHEAD_COLLECT_MS = 1_000
 
-// Each role loads only its own modules: a runner that loads the front end starts a third of a second later.
+// Each role loads only its own modules: a runner that also loads the front end starts a third of a second
+// later.
 
 /** Runs a node until a signal ends it. @returns the exit code; throws `ConfigInvalid` or `StartRefused` */
 export async function serve(): Promise<number> {
@@ -17,7 +18,7 @@ export async function serve(): Promise<number> {
 
 /** Runs one forked role in this process, which ends with its supervisor. */
 export async function runRole(role: Role): Promise<void> {
-  // This log serves until the role has its assignment, which also lists the secrets to redact.
+  // This log is used until the role has its assignment, which also lists the secrets to redact.
   endOnCrash(createLog({ level: 'error', base: { role, pid: process.pid } }))
   const channel = openChannel()
   try {

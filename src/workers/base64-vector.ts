@@ -3,12 +3,12 @@ import type { NumberBytes } from './number-list.ts'
 
 const FLOAT32_BYTES = 4
 
-/** This file cannot prove that the string is valid. */
+/** Returned when the code here cannot prove that the string is valid. */
 const FAILED = -1
 
-/** The ends of a text that is no multiple of three numbers: characters of one number or two, and its padding. */
+/** The endings of a text whose number count is no multiple of three: the characters of the last one or two numbers, and their padding. */
 const RESTS = [
-  // Of the last character four bits are left, or two: they are zero.
+  // The last character has four or two unused bits, which are zero.
   { characters: 6, padding: Buffer.from('=="'), last: charactersOf('AQgw') },
   { characters: 11, padding: Buffer.from('="'), last: charactersOf('AEIMQUYcgkosw048') },
 ] as const
@@ -29,7 +29,7 @@ export function endOfBase64({ bytes, window }: NumberBytes, open: number): numbe
   return endOfOther(bytes, known)
 }
 
-/** What vectors of bytes did not read: the text is canonical when decoding and encoding again gives it. */
+/** Reads the part that the vectorized code did not read: the text is canonical when decoding and encoding it again gives the same text. */
 function endOfOther(bytes: Buffer, at: number): number {
   const close = bytes.indexOf(QUOTE, at)
   if (close === -1) return FAILED

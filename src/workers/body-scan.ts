@@ -29,7 +29,7 @@ import {
   type Plan,
 } from './kept-plan.ts'
 
-/** Names of this module's own: the lookup of another module's name at each use costs a tenth of the time of these loops. */
+/** Local names: looking up another module's name at each use costs a tenth of the time of these loops. */
 const {
   BACKSLASH,
   CLOSE_LIST,
@@ -59,7 +59,7 @@ const FAULTS: Readonly<Record<number, string>> = {
 const UPPER_A = 0x41
 const LAST_ASCII = 0x7f
 const NONE: ReadonlySet<number> = new Set()
-/** More than a body can have: skipped values take no memory. */
+/** More values than a body can have. Used for skipped values, which take no memory and are not limited. */
 const UNCOUNTED = 2 ** 30
 
 type Place = { -readonly [figure in Exclude<keyof MemberSpan, 'name'>]: number }
@@ -70,7 +70,10 @@ export interface Member extends json.Span {
 }
 
 export type BodyScan =
-  /** The last of two members with the same name, at the place of the first. Among the unknown members as many as requested. */
+  /**
+   * Of members with the same name only the last is listed, at the place of the first. `others` has as many unknown
+   * members as requested.
+   */
   | {
       readonly ok: true
       readonly known: readonly Member[]
@@ -106,7 +109,7 @@ export interface Misnamed {
 export interface ScanInput {
   /** The names of known members, in ASCII. */
   readonly names: readonly string[]
-  /** Unknown members whose places are returned; the others are skipped. */
+  /** Number of unknown members whose places are returned; the others are skipped. */
   readonly othersMax: number
   /** Nesting levels; JSON_DEPTH_MAX when omitted. */
   readonly depthMax?: number
@@ -133,18 +136,18 @@ class BodyScanner {
   readonly #members = new SpanList()
   readonly #marks = new SpanList()
   #count = 0
-  /** Of the name of the outermost object's present member. */
+  /** Index of the name of the outermost object's current member. */
   #topIndex = NO_NAME
   readonly #known = new Map<string, Member>()
   readonly #others = new Map<string, Member>()
-  /** Objects, lists and members that may still come. */
+  /** Objects, lists and members that are still allowed. */
   #room = JSON_VALUES_MAX
-  /** The value belongs to a known member: it is parsed next, which checks its strings. */
+  /** Whether the value belongs to a known member, which is parsed next; the parser checks its strings. */
   #isParsed = false
   readonly #key: { -readonly [figure in keyof Key]: Key[figure] } = { start: 0, hash: 0, isOdd: false }
   #ambiguous: Misnamed | null = null
   #misnamed: Misnamed | null = null
-  /** The member that is kept next: an object for each would be half of what a small body costs. */
+  /** The next member to keep. It is reused: a new object for each would be half of the cost of a small body. */
   readonly #place: Place = { keyStart: 0, start: 0, end: 0, next: 0, comma: 0, inner: 0 }
 
   constructor(bytes: Uint8Array, input: ScanInput) {
@@ -199,14 +202,14 @@ class BodyScanner {
     const start = at + 1
     const fault = endOfString(this.#json, start)
     if (fault !== LONE_SURROGATE || this.#keeps === null) return fault
-    // Such a text came from a model: refusing it would end the conversation.
+    // A lone surrogate is allowed here, since such a text came from a model: refusing it would end the conversation.
     const end = endOfText(this.#bytes, start)
     if (end < 0) return end
     mendSurrogates(this.#bytes, { start, end })
     return endOfString(this.#json, start)
   }
 
-  /** The key of an object with a plan, which is within a member that is parsed; it becomes `#key`. */
+  /** Reads a key of an object with a plan, within a member that is parsed; the key becomes `#key`. */
   #plannedKey(quote: number): number {
     const bytes = this.#bytes
     let hash = 0
@@ -246,7 +249,7 @@ class BodyScanner {
     }
   }
 
-  /** @param plan of the object; the outermost object has the plans of its members in `keeps` */
+  /** @param plan of the object; null for the outermost object, whose members have plans in `keeps` */
   #object(open: number, level: number, plan: Plan | null): number {
     if (level > this.#depthMax) return TOO_DEEP
     if (--this.#room < 0) return TOO_MANY
@@ -313,7 +316,7 @@ class BodyScanner {
     return 0
   }
 
-  /** Drops the marks that do not count, since the deciding member has another value. */
+  /** Drops the marks of members that do not count, because the deciding member has another value. */
   #undo({ conditional }: Plan, counted: ReadonlySet<number>, marksBefore: number): void {
     if (conditional.size > 0 && this.#marks.count > marksBefore)
       this.#marks.keep(marksBefore, (index) => !conditional.has(index) || counted.has(index))
@@ -326,7 +329,7 @@ class BodyScanner {
   }
 
   /**
-   * A member of the outermost object.
+   * Reads a member of the outermost object.
    * @param keyStart the opening quote of its key
    * @param keyEnd the place after the closing quote
    */
@@ -337,7 +340,7 @@ class BodyScanner {
     this.#topIndex = index
     const known = keeps === null ? this.#nameAt(keyStart + 1) : (keeps.parsed[index] ?? null)
     if (known === null) {
-      // Parsers that ignore case would read it in place of the member that was checked and priced.
+      // Parsers that ignore case would read this member instead of the one that was checked and priced.
       const near = index === NO_NAME && keeps !== null ? keeps.nearAt(this.#bytes, keyStart + 1) : null
       if (near !== null) {
         this.#misnamed = { at: keyStart, name: near }

@@ -6,9 +6,9 @@ import { takeAnswer } from './scan-answer.ts'
 import { readVector, writeData } from './vectors.ts'
 import { MIB } from '../schemas/limits/limits.ts'
 
-/** Numbers of an answer that is parsed: the heap of a thread holds as many. Decision. */
+/** Numbers in an answer that may be parsed: as many as fit into the heap of a thread. Decision. */
 export const PARSED_NUMBERS_MAX = 8 * MIB
-/** Objects, lists and quotes of an answer that is parsed: the heap of a thread holds as many. Decision. */
+/** Objects, lists and quotes in an answer that may be parsed: as many as fit into the heap of a thread. Decision. */
 export const PARSED_MARKS_MAX = MIB
 
 type Decoding = ShortJobTypes['decode_embeddings']
@@ -47,7 +47,7 @@ export function decodeEmbeddings(job: Decoding['in']): Decoding['out'] {
 
 const INVALID = { ok: false, isMiscounted: false } as const
 
-/** Takes the vectors as the provider wrote them. Smaller answers were scanned on the loop before. */
+/** Takes over the vectors in the provider's own text. Smaller answers were scanned on the loop before. */
 function scanned({ protocol, answer, encoding, count }: Decoding['in']): Decoding['out'] | null {
   if (protocol !== 'openai' || answer.length <= SCANNED_INLINE_BYTES_MAX) return null
   const taken = takeAnswer({ answer, encoding, count })
@@ -56,7 +56,7 @@ function scanned({ protocol, answer, encoding, count }: Decoding['in']): Decodin
   return { ok: true, data: answer.subarray(start, end), promptTokens, totalTokens }
 }
 
-/** A value of two bytes may take a hundred bytes of heap, and a thread whose heap is full may end the process. */
+/** Two bytes of JSON may take a hundred bytes of heap, and a thread whose heap is full may end the process. */
 function isParsable(answer: Uint8Array): boolean {
   if (answer.length <= PARSED_MARKS_MAX) return true
   let commas = 0
@@ -68,7 +68,7 @@ function isParsable(answer: Uint8Array): boolean {
   return commas <= PARSED_NUMBERS_MAX && marks <= PARSED_MARKS_MAX
 }
 
-/** Counts the numbers; base64 of float32 counts as many as its text can hold. */
+/** Counts the numbers; base64 of float32 counts as the most that its text can contain. */
 function numbersIn(vectors: readonly unknown[]): number {
   let numbers = 0
   for (const vector of vectors) {
@@ -113,7 +113,7 @@ const READERS: Readonly<
   },
 }
 
-/** By `index` when the indexes are those of a list, otherwise in the given order. */
+/** Sorts by `index` when the indexes are those of a list; otherwise keeps the given order. */
 function inOrder(items: readonly Record<string, unknown>[]): readonly Record<string, unknown>[] {
   const ordered: Record<string, unknown>[] = []
   for (const item of items) {

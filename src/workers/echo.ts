@@ -5,16 +5,16 @@ import { INFERENCE_DEPTH_MAX } from '../schemas/inference/inference-limits.ts'
 import type { ShortJobTypes } from '../server/ports/short-jobs.ts'
 import { scanBody } from './body-scan.ts'
 
-/** Tokens that `sluice/echo-1` writes for one call, over all of its answers. Decision. */
+/** Tokens that `sluice/echo-1` writes for one call, over all of its choices. Decision. */
 export const ECHO_TOKENS_MAX = 8_192
 
 const REASONING = ['I', ' only', ' echo.'] as const
-/** Fragments in which a tool call's arguments come. */
+/** Fragments into which the arguments of a tool call are divided. */
 const FRAGMENTS = 3
 
 type Echo = ShortJobTypes['echo']
 
-/** The answer of `sluice/echo-1`: the last text, JSON with it, or a call of the chosen tool with it. */
+/** The answer of `sluice/echo-1`: the last text, JSON that contains it, or a call of the chosen tool with it. */
 export function echo(input: Echo['in']): Echo['out'] {
   const { unread } = input
   return { ...repeated(input), dropped: unread === null ? [] : droppedOf(unread) }
@@ -22,7 +22,7 @@ export function echo(input: Echo['in']): Echo['out'] {
 
 /** Bytes of a value that may be a default, with white space. Decision. */
 const DEFAULT_BYTES_MAX = 64
-/** Members that are looked at for such values, four for each name of the answer. */
+/** Members that are examined for such values: four for each name that the answer can list. */
 const SEARCHED_MAX = 4 * OTHERS_MAX
 
 function droppedOf({ dialect, body }: NonNullable<Echo['in']['unread']>): readonly string[] {
@@ -57,7 +57,7 @@ function repeated({
   const whole = isJson ? textJson(last) : last
   const text = untilStop(whole, stops)
   const words = wordsOf(text, room + 1)
-  // JSON is whole, with whatever text.
+  // JSON is complete even when the text in it is cut.
   const isCut = words.length > room || (isLastCut && !isJson && text.length === whole.length)
   return { reasoning, pieces: words.slice(0, room), finish: isCut ? 'length' : 'stop' }
 }
@@ -84,8 +84,8 @@ function untilStop(text: string, stops: readonly string[]): string {
 }
 
 /**
- * Tokens of the model: a word with the space before it; the last one keeps the space after it. One pass for
- * any text: a regular expression would try each place of a long space again.
+ * Tokens of the model: a word with the space before it; the last one keeps the space after it. The text is read in one
+ * pass: a regular expression would retry each place of a long space.
  */
 function wordsOf(text: string, most: number): string[] {
   const words: string[] = []

@@ -6,7 +6,7 @@ import { KIB } from '../schemas/limits/limits.ts'
 
 type Lexical = ShortJobTypes['embed_lexical']
 
-/** Weights of the kinds of features: words most, parts of words least, since a text has many more of them. */
+/** Weights of the kinds of features: words have the highest weight, parts of words the lowest, since a text has many more of them. */
 const WORD = { seed: 0x811c9dc5, weight: 1 }
 const BIGRAM = { seed: 0x9e3779b9, weight: 0.7 }
 const GRAM = { seed: 0x85ebca6b, weight: 0.35 }
@@ -19,9 +19,9 @@ const GRAM_CHARS_MAX = 5
 const PRECISION = 1e7
 
 /**
- * Vectors of `sluice/lexical-1`: signed feature hashing of words, pairs of words and parts of words, each
- * weighed by 1 + ln(count), scaled to length 1. Texts with shared wording get close vectors; the model does
- * not know meaning. The same text gives the same vector on every machine.
+ * Vectors of `sluice/lexical-1`: signed feature hashing of words, pairs of words and parts of words, each weighed by 1
+ * + ln(count), scaled to length 1. Texts with common wording get similar vectors; the model does not know meaning. The
+ * same text gives the same vector on every machine.
  */
 export function embedLexical({ texts, dimensions, encoding, firstIndex }: Lexical['in']): Lexical['out'] {
   let tokens = 0
@@ -64,7 +64,7 @@ function countFeatures(texts: readonly string[]): Counts {
   ])
 }
 
-/** Folds each part from the part that is one unit shorter: most of the time is spent in this loop. */
+/** Computes each part's hash from that of the part that is one unit shorter: most of the time is spent in this loop. */
 function countGrams(grams: Map<number, number>, padded: string): void {
   for (let from = 0; from + GRAM_CHARS_MIN <= padded.length; from++) {
     const end = Math.min(padded.length, from + GRAM_CHARS_MAX)
@@ -90,8 +90,7 @@ function vectorOf(counts: Counts, dimensions: number): readonly number[] {
     }
   }
   const length = Math.sqrt(vector.reduce((sum, value) => sum + value * value, 0))
-  // Features of opposite sign may cancel each other in very few dimensions; a vector of zeros has no
-  // direction.
+  // With very few dimensions, features of opposite sign may cancel each other; a vector of zeros has no direction.
   if (length === 0) vector[0] = 1
   return vector.map((value) => Math.round((value / (length || 1)) * PRECISION) / PRECISION)
 }
@@ -107,7 +106,10 @@ function step(hash: number, unit: number): number {
   return Math.imul(hash ^ unit, 0x01000193)
 }
 
-/** Makes the low bits as good as the high ones. Signed: lookups of 32-bit numbers are faster than those of larger ones. */
+/**
+ * Mixes the bits, so that the low bits are as random as the high ones. The result is signed: lookups of 32-bit numbers
+ * are faster than those of larger ones.
+ */
 function mix(hash: number): number {
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)
@@ -123,7 +125,7 @@ export const LEXICAL_SLICE_UNITS = 32 * KIB
 
 type Slicing = ShortJobTypes['slice_texts']
 
-/** Cuts the texts of a call into slices that `embed_lexical` takes one by one; bytes become bytes again. */
+/** Cuts the texts of a call into slices that `embed_lexical` processes one by one; input given as bytes results in slices of bytes. */
 export function sliceTexts({ input, dimensions }: Slicing['in']): Slicing['out'] {
   const isBytes = input instanceof Uint8Array
   const value = isBytes ? (JSON.parse(new TextDecoder().decode(input)) as EmbeddingInput) : input
@@ -155,7 +157,7 @@ function isText(texts: readonly (string | null)[]): texts is readonly string[] {
   return !texts.includes(null)
 }
 
-/** As many texts as one job may hold the thread with, at least one. */
+/** The end of a slice with as many texts as one job may process, at least one. */
 function endOfSlice(texts: readonly string[], from: number, dimensions: number): number {
   const endMax = from + Math.max(1, Math.floor(LEXICAL_SLICE_NUMBERS / dimensions))
   let end = from

@@ -30,7 +30,7 @@ export function encodeEmbeddings(job: Encoding['in']): Encoding['out'] {
   }
 }
 
-/** Thrown within a walk over the parts; never leaves this file. */
+/** Thrown while the parts are visited; never leaves this file. */
 class PartRefused extends Error {}
 
 /** A list of parts for each requested vector; a text alone stays a text. Null for token lists. */
@@ -98,7 +98,7 @@ function googlePart(part: EmbeddingPart): Part {
 
 const DATA_URL = /^data:([\w.+-]+\/[\w.+-]+)[^,]*;base64,/
 
-/** Media travel inside the request: a link would make the provider fetch an address that a caller chose. */
+/** Media are sent within the request: with a link the provider would fetch an address that a caller chose. */
 function inlineData(data: string, mimeType: string | null): Part {
   const url = DATA_URL.exec(data.slice(0, 256))
   if (url?.[1] !== undefined) return { mimeType: url[1], data: data.slice(url[0].length) }

@@ -5,8 +5,8 @@ const TICKS_PER_SECOND = 90_000
 
 /**
  * Rewrites the encoder's file. The data that a player needs comes before the pictures, so that the player
- * begins while the rest is still on its way. The file contains no time, so that equal clips are equal bytes.
- * Key frames are listed, since without the list a player would take every frame for a key frame. Source:
+ * begins while the rest is still loading. The file contains no time, so that equal clips are equal bytes.
+ * Key frames are listed, since without the list a player would treat every frame as a key frame. Source:
  * ISO/IEC 14496-12 §6, §8.
  */
 export function fastStart(mp4: Uint8Array, size: ClipSize): Uint8Array<ArrayBuffer> {
@@ -18,7 +18,7 @@ export function fastStart(mp4: Uint8Array, size: ClipSize): Uint8Array<ArrayBuff
     size,
   }
   const type = box('ftyp', 'mp42', 0, 'mp42isom')
-  // The offset has a fixed length: a first movie with any offset shows where the pictures will be.
+  // The offset has a fixed length, so a first movie with any offset shows where the pictures will begin.
   const picturesAt = type.length + movie(samples, 0).length + HEAD_BYTES
   return new Uint8Array(Buffer.concat([type, movie(samples, picturesAt), box('mdat', pictures)]))
 }
@@ -43,7 +43,7 @@ interface Frames {
   readonly keyFrames: readonly number[]
 }
 
-/** The encoder writes a frame as one NAL unit after its length; a unit of type 5 is a key frame. */
+/** The encoder writes a frame as one NAL unit after its length; a unit of type 5 means a key frame. */
 function framesOf(pictures: Buffer): Frames {
   const sizes: number[] = []
   const keyFrames: number[] = []
@@ -74,7 +74,7 @@ function movie({ sizes, keyFrames, description, size }: Samples, picturesAt: num
     box('stsz', 0, 0, sizes.length, ...sizes),
     box('stco', 0, 1, picturesAt),
   )
-  // A data reference with flag 1 means this very file.
+  // Flag 1 of a data reference means that the data is in this file.
   const information = box('minf', box('vmhd', 1, 0, 0), box('dinf', box('dref', 0, 1, box('url ', 1))), table)
   const media = box(
     'mdia',
@@ -93,9 +93,9 @@ function movie({ sizes, keyFrames, description, size }: Samples, picturesAt: num
   )
 }
 
-/** 1 as a number of 16 bits before the point and 16 after. */
+/** The number 1 in 16.16 fixed point. */
 const ONE = 0x10000
-/** Volume 1, with 8 bits before the point and 8 after, in the upper half. */
+/** Volume 1 in 8.8 fixed point, in the upper half. */
 const FULL_VOLUME = 0x01000000
 /** `und`, packed. */
 const UNDETERMINED_LANGUAGE = 0x55c40000
@@ -104,10 +104,7 @@ const NEXT_TRACK = 2
 /** The unit matrix: no rotation. */
 const UNTURNED = [ONE, 0, 0, 0, ONE, 0, 0, 0, 0x40000000] as const
 
-/**
- * A box of an MP4 file. Source: ISO/IEC 14496-12 §4.2.
- * @param parts bytes, texts of Latin-1, and numbers of 32 bits
- */
+/** A box of an MP4 file. Source: ISO/IEC 14496-12 §4.2. @param parts bytes, Latin-1 texts, and 32-bit numbers */
 function box(type: string, ...parts: readonly (Buffer | string | number)[]): Buffer {
   const bytes = parts.map((part) => {
     if (typeof part === 'number') return word(part)

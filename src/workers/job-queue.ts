@@ -6,17 +6,17 @@ export type QueuedJob = (refusal: Failure | null) => void
 
 const BUSY: Failure = { name: 'busy', retryAfterS: 1 }
 
-/** Milliseconds that a job counts for before its end, and at least: so that tiny jobs take turns, too. */
+/** Milliseconds that a job counts before its end, and the least that it counts in total, so that tiny jobs take turns too. */
 const JOB_MS_MIN = 1
 
 type Path = readonly string[]
 
 /**
- * Jobs that wait for a thread. Organizations share the threads' time, workspaces the time of their
- * organization, keys that of their workspace: the holder with the least time so far comes next, and a running
- * job counts as time. When all places are taken, the organization with the most of them gives way to those
- * with fewer; within an organization the workspaces and keys do the same. A `FairQueue` counts items; this
- * queue shares measured time, on three levels.
+ * Jobs that wait for a thread. Organizations share the threads' time, workspaces the time of their organization, keys
+ * that of their workspace: the holder with the least time so far is next, and a running job counts as time. When all
+ * places are taken, a new job of an organization with fewer places replaces one of the organization with the most;
+ * within an organization the workspaces and keys do the same. A `FairQueue` counts items; this queue shares measured
+ * time, on three levels.
  */
 export class JobQueue {
   readonly #all = new Share()
@@ -33,7 +33,7 @@ export class JobQueue {
     return this.#all.waiting
   }
 
-  /** Null when there is a place for one more job of this caller, which may cost another job its place. Failure: busy. */
+  /** Null when there is a place for one more job of this caller, another job may lose its place for it. Failure: busy. */
   makeRoom(caller: Caller): Failure | null {
     const path = pathOf(caller)
     const organization = this.#all.below.get(caller.organizationId)
@@ -55,7 +55,10 @@ export class JobQueue {
     return this.#all.next()
   }
 
-  /** A job of this caller begins, before it is removed from the waiting jobs; `ended` reports how long it had a thread. */
+  /**
+   * A job of this caller begins; to be called before the job is removed from the waiting ones. `ended` reports how long
+   * it had a thread.
+   */
   began(caller: Caller): void {
     this.#all.began(pathOf(caller))
   }
@@ -74,18 +77,18 @@ function pathOf({ organizationId, workspaceId, key }: Caller): Path {
 }
 
 /**
- * Waiting and running jobs of all callers, of an organization, a workspace or a key. Fair queueing by start
- * tags: among the waiting holders the one with the least tag is next. A tag is the end of the holder's time
- * so far, or the present tag of the others if that is later.
+ * Waiting and running jobs of all callers, of an organization, a workspace or a key. Fair queueing by start tags: among
+ * the waiting holders the one with the least tag is next. A tag is the holder's time so far, or the current tag of the
+ * others if that is higher.
  */
 class Share {
   readonly below = new Map<string, Share>()
   readonly #turns = new Set<QueuedJob>()
   waiting = 0
   running = 0
-  /** Tag of the next job. Milliseconds of thread time, as its level counts them. */
+  /** Tag of the next job, in milliseconds of thread time as its level counts them. */
   tag = 0
-  /** Tag of the last start below: later holders begin there. */
+  /** Tag of the last start among the holders below; holders that join later begin with it. */
   #clock = 0
 
   add(path: Path, turn: QueuedJob): void {
@@ -94,7 +97,7 @@ class Share {
     else this.#child(path).add(path.slice(1), turn)
   }
 
-  /** @returns whether the job waited here */
+  /** @returns whether the job was waiting here */
   remove(path: Path, turn: QueuedJob): boolean {
     const [name = '', ...rest] = path
     const wasThere =
@@ -130,8 +133,7 @@ class Share {
     if (share === undefined) return
     share.tag += ms - JOB_MS_MIN
     share.ended(rest, ms)
-    // Otherwise new holders would always come before a holder that has had its job: an organization can
-    // create any number of keys.
+    // Otherwise new holders would always come before a holder whose job has run: an organization can create any number of keys.
     this.#clock += ms / this.below.size
     this.#forget(name)
   }
@@ -148,7 +150,7 @@ class Share {
     return own?.giveWay(rest) ?? false
   }
 
-  /** The youngest job has lost the least time by waiting. */
+  /** The youngest job has waited the shortest time. */
   refuseYoungest(): boolean {
     const most = this.#most()
     if (most !== null) return most.refuseYoungest()
@@ -163,7 +165,7 @@ class Share {
   #child([name = '']: Path): Share {
     const known = this.below.get(name)
     if (known !== undefined) {
-      // A holder that did not wait has no claim on the time that has passed.
+      // A holder that did not wait gets no compensation for the time that has passed.
       if (known.waiting === 0) known.tag = Math.max(known.tag, this.#clock)
       return known
     }

@@ -48,7 +48,7 @@ function objectFault(value: Record<string, unknown>, level: number, rule: Rule):
   return null
 }
 
-/** Drops members called `__proto__` at any depth, so that no later copy can take one for a prototype. */
+/** Drops members called `__proto__` at any depth, so that no later copy can use such a member as a prototype. */
 export function dropProto(value: unknown): void {
   if (typeof value !== 'object' || value === null) return
   if (Array.isArray(value)) for (const one of value as readonly unknown[]) dropProto(one)

@@ -16,13 +16,13 @@ import { KIB } from '../schemas/limits/limits.ts'
  */
 export const INLINE_JSON_VALUES_MAX = 8 * KIB
 
-/**
- * `deep`: beyond the maximum. `many`: more objects, lists and members than INLINE_JSON_VALUES_MAX, or more
- * commas than their own limit.
- */
+/** `deep`: beyond the maximum. `many`: more objects, lists and members than INLINE_JSON_VALUES_MAX, or more commas than `commasMax`. */
 export type Outline = 'plain' | 'deep' | 'many'
 
-/** Brackets, colons and commas, before the loop parses: a few bytes each could become thousands of objects. Does not detect invalid JSON. */
+/**
+ * Counts brackets, colons and commas before the loop parses: a few bytes each could become thousands of objects. Does
+ * not detect invalid JSON.
+ */
 export function outlineOf(
   bytes: Buffer,
   { commasMax, depthMax }: { readonly commasMax: number; readonly depthMax: number },

@@ -22,14 +22,14 @@ const ESCAPE = 'a JSON escape, such as `\\n`, `\\"` or `\\u00e9`'
 
 /** A place where a body stops being JSON. */
 interface Fault {
-  /** Of the byte; the length of a body that ends too early. */
+  /** Offset of the byte; the length of the body when it ends too early. */
   readonly at: number
   readonly expected: string
 }
 
 /**
- * The place where a body stops being JSON, and what belongs there, without any part of the body. It takes as
- * long as parsing, so it is made for refused bodies alone.
+ * The place where a body stops being JSON, and what is expected there; it contains no part of the body. Finding it
+ * takes as long as parsing, so it is searched only for refused bodies.
  * @param bytes that are not UTF-8, or a text that `JSON.parse` refuses
  * @returns null: the body is nested deeper than `depthMax` before its fault
  */
@@ -67,7 +67,7 @@ function placed(
   return { issues: [{ path: '', message, expected }], line, column, offset: at }
 }
 
-/** Whether a byte is of a character, and not its first one. */
+/** Whether a byte belongs to a character but is not its first byte. */
 function isWithin(bytes: Buffer, at: number): boolean {
   return ((bytes[at] ?? 0) & 0xc0) === 0x80
 }
@@ -76,7 +76,7 @@ function isWithin(bytes: Buffer, at: number): boolean {
 function firstBroken(bytes: Buffer): number {
   for (let start = 0; start < bytes.length;) {
     let end = Math.min(start + BLOCK_BYTES, bytes.length)
-    // A block ends between two characters: at most three bytes follow the first one of a character.
+    // A block must end between two characters: at most three bytes follow the first byte of a character.
     for (let back = 0; back < 3 && isWithin(bytes, end); back++) end--
     if (!isUtf8(bytes.subarray(start, end))) return firstBrokenFrom(bytes, start)
     start = end
@@ -99,7 +99,7 @@ class SyntaxWalk {
   readonly #bytes: Buffer
   readonly #depthMax: number
   #at = 0
-  /** Null: there is no fault yet. */
+  /** Null while there is no fault. */
   #expected: string | null = null
 
   constructor(bytes: Buffer, depthMax: number) {
@@ -107,7 +107,7 @@ class SyntaxWalk {
     this.#depthMax = depthMax
   }
 
-  /** Null without a fault, and for a body that is too deep before it. */
+  /** Null without a fault, and for a body that is too deep before its fault. */
   fault(): Fault | null {
     this.#skipSpace(0)
     if (this.#value(1, BODY)) {
@@ -117,7 +117,7 @@ class SyntaxWalk {
     return this.#expected === null ? null : { at: this.#at, expected: this.#expected }
   }
 
-  /** @returns whether it is whole */
+  /** @returns whether the value is complete */
   #value(level: number, expected: string): boolean {
     switch (this.#bytes[this.#at]) {
       case QUOTE:
@@ -131,7 +131,7 @@ class SyntaxWalk {
     }
   }
 
-  /** The members of an object, or the elements of a list. */
+  /** Reads the members of an object, or the elements of a list. */
   #parts(level: number, close: number): boolean {
     if (level > this.#depthMax) return false
     const mark = `\`${String.fromCharCode(close)}\``
@@ -179,7 +179,7 @@ class SyntaxWalk {
     const first = bytes[this.#at]
     const end = endOfLiteral(bytes, this.#at)
     if (end === WRONG) return this.#wants(isDigit(first) || first === MINUS ? NUMBER : expected)
-    // A number that is out of range is JSON.
+    // A number that is out of range is still JSON.
     this.#at = end > 0 ? end : endOfLarge(bytes, this.#at)
     return true
   }
@@ -190,7 +190,7 @@ class SyntaxWalk {
     return true
   }
 
-  /** @param marks bytes before the space */
+  /** @param marks number of bytes before the space */
   #skipSpace(marks: number): void {
     this.#at = endOfSpace(this.#bytes, this.#at + marks)
   }
@@ -201,14 +201,14 @@ class SyntaxWalk {
   }
 }
 
-/** Zero for what is no escape. */
+/** 0 when there is no escape. */
 function escapeBytes(bytes: Buffer, at: number): number {
   const letter = bytes[at + 1]
   if (letter === LOWER_U) return hexOf(bytes, at + 2) === WRONG ? 0 : 6
   return letter !== undefined && ESCAPED.has(letter) ? 2 : 0
 }
 
-/** @param at of a number that is out of range */
+/** @param at the start of a number that is out of range */
 function endOfLarge(bytes: Buffer, at: number): number {
   let end = endOfDigits(bytes, bytes[at] === MINUS ? at + 1 : at)
   if (bytes[end] === DOT) end = endOfDigits(bytes, end + 1)

@@ -1,6 +1,6 @@
 import * as json from '../schemas/values/json-bytes.ts'
 
-/** Names of this module's own: the lookup of another module's name at each use costs a tenth of the time of these loops. */
+/** Local names: looking up another module's name at each use costs a tenth of the time of these loops. */
 const { BACKSLASH, DOT, endOfDigits, ESCAPED, hexOf, LOWER_E, LOWER_U, MINUS, NINE, PLUS } = json
 const { isPlain, QUOTE, SPACE, UPPER_E, WRONG, ZERO } = json
 
@@ -16,12 +16,12 @@ const ESCAPE_BYTES = 6
  */
 const SHORT_STRING_BYTES = 32
 
-/** A number with at most so many digits before its point, exponent added, is below 10³⁰⁸ and finite. */
+/** A number whose digits before the point, plus its exponent, are at most this many is below 10³⁰⁸ and finite. */
 const FINITE_DIGITS_MAX = 308
 /** Digits of an exponent that are counted; the parser checks longer exponents. */
 const EXPONENT_DIGITS_MAX = 6
 
-/** The bytes of a body, and a view to read them by four. */
+/** The bytes of a body, and a view to read four at a time. */
 export interface JsonBytes {
   readonly bytes: Buffer
   readonly view: DataView
@@ -52,7 +52,7 @@ export function endOfString({ bytes, view }: JsonBytes, at: number): number {
 }
 
 /**
- * For a string that a parser checks later.
+ * Like `endOfString`, for a string that a parser checks later.
  * @param from after the opening quote
  * @returns the place after the closing quote, or WRONG
  */
@@ -65,13 +65,13 @@ export function endOfText(bytes: Buffer, from: number): number {
   for (let quote = bytes.indexOf(QUOTE, from); quote !== -1; quote = bytes.indexOf(QUOTE, quote + 1)) {
     let before = quote - 1
     while (before >= from && bytes[before] === BACKSLASH) before--
-    // An even number of backslashes escapes itself, not the quote.
+    // An even number of backslashes consists of escaped backslashes, so the quote is not escaped.
     if ((quote - 1 - before) % 2 === 0) return quote + 1
   }
   return WRONG
 }
 
-/** Whether a string, some of whose letters may be escaped, equals the text. @param at after the opening quote */
+/** Whether a string equals the text; letters of the string may be escaped. @param at after the opening quote */
 export function isWritten(bytes: Uint8Array, at: number, ascii: string): boolean {
   for (let nth = 0; nth < ascii.length; nth++) {
     const code = ascii.charCodeAt(nth)
@@ -83,11 +83,11 @@ export function isWritten(bytes: Uint8Array, at: number, ascii: string): boolean
   return bytes[at] === QUOTE
 }
 
-/** Of letters that others than theirs become when case is ignored: U+017F is a small s, U+212A a capital k. */
+/** Characters outside of ASCII that become ASCII letters when case is ignored: U+017F is a small s, U+212A a capital k. */
 const LONG_S = 0x17f
 const KELVIN = 0x212a
 
-/** The same where letters may have any case, as encoding/json of Go and others read names. @param lower in small letters */
+/** Like `isWritten`, but letters may have any case, as Go's encoding/json and other parsers read names. @param lower in small letters */
 export function isWrittenInAnyCase(bytes: Uint8Array, at: number, lower: string): boolean {
   for (let nth = 0; nth < lower.length; nth++) {
     let code = bytes[at] ?? 0
@@ -113,12 +113,12 @@ function lowered(code: number): number {
   return code === LONG_S ? 0x73 : code === KELVIN ? 0x6b : code
 }
 
-/** Bytes with which a name may begin in which letters are escaped, or stand for others. */
+/** First bytes of names whose first letter is escaped, or is a character that counts as another letter. */
 const OTHER_BEGINNINGS: readonly number[] = [BACKSLASH, 0xc5, 0xe2]
 
 /**
- * Entries by the byte with which their names may begin in a body, in any case or escaped: a body may have
- * millions of other names.
+ * Entries by each byte with which their names may begin in a body, in any case or escaped, to skip other names quickly:
+ * a body may have millions of them.
  * @param name of an entry, in small letters of ASCII
  */
 export function byFirstByte<T>(
@@ -134,7 +134,10 @@ export function byFirstByte<T>(
   return table
 }
 
-/** U+FFFD in place of each lone surrogate, which JSON can escape and UTF-8 lacks; of the same length. @param span of a string, or a JSON value */
+/**
+ * Replaces each lone surrogate, which JSON can escape but UTF-8 cannot encode, by U+FFFD of the same length.
+ * @param span of a string, or a JSON value
+ */
 export function mendSurrogates(bytes: Buffer, { start, end }: json.Span): void {
   for (let at = start; at < end; at++) {
     if (bytes[at] !== BACKSLASH) continue
@@ -208,7 +211,7 @@ export function endOfLiteral(bytes: Buffer, at: number): number {
   return at + word.length
 }
 
-/** Whether a text of JSON may have members called `__proto__`, as it is or escaped. */
+/** Whether a JSON text may have members called `__proto__`, plain or escaped. */
 export function mayHaveProto(text: string): boolean {
   return text.includes('__proto__') || text.includes('\\u')
 }

@@ -6,13 +6,13 @@ export const NO_NAME = -1
 /** A member that the plan of its object names. */
 export interface PlannedMember {
   readonly name: string
-  /** Of the name in the form; NO_NAME: the member is not marked. */
+  /** Index of the name in the form; NO_NAME when the member is not marked. */
   readonly index: number
-  /** Texts of the value, with the conditional members that count there; null: the member decides nothing. */
+  /** Values of this member, each with the conditional members that count for it; null when the member decides nothing. */
   readonly deciding: readonly Deciding[] | null
   /** For the value. */
   readonly within: Plan | null
-  /** A bit of its own among the names that may come once in an object; 0: the name may be repeated. */
+  /** A distinct bit for each name that may occur only once in an object; 0 when the name may be repeated. */
   readonly bit: number
 }
 
@@ -28,7 +28,7 @@ export interface Plan {
   readonly byFirst: readonly (readonly PlannedMember[] | undefined)[]
   /** The members by the low bits of the hashes of their names, in which they all differ. */
   readonly byHash: readonly (PlannedMember | null)[]
-  /** Indices of names that count only in an object whose deciding member has a text of theirs. */
+  /** Indices of names that count only in an object whose deciding member has one of their values. */
   readonly conditional: ReadonlySet<number>
   readonly each: Plan | null
 }
@@ -36,7 +36,7 @@ export interface Plan {
 export class KeptNames {
   /** Plans for the values of top-level members, by the index of the name. */
   readonly plans: readonly (Plan | null)[]
-  /** The name where its value is parsed, by its index. */
+  /** The name of each member whose value is parsed, by its index. */
   readonly parsed: readonly (string | null)[]
   readonly #names: readonly string[]
   readonly #indices: readonly (readonly number[] | undefined)[]
@@ -58,7 +58,7 @@ export class KeptNames {
   }
 
   /**
-   * The kept name that a key equals when case is ignored; null: no kept name.
+   * The kept name that a key equals when case is ignored; null: it equals none.
    * @param at after the opening quote of a key that is no kept name
    */
   nearAt(bytes: Uint8Array, at: number): string | null {
@@ -70,7 +70,7 @@ export class KeptNames {
   }
 }
 
-/** @param plans so far: a plan may be for values within its own */
+/** @param plans those made so far: values of a plan may use the plan itself */
 function planOf(
   plan: MarkPlan | undefined,
   names: readonly string[],
@@ -132,7 +132,7 @@ function hashOf(name: string): number {
   return hash
 }
 
-/** The hash of a name and one byte more. */
+/** The hash of a name extended by one byte. */
 export function hashedWith(hash: number, byte: number): number {
   return (Math.imul(hash, 31) + byte) | 0
 }
@@ -142,11 +142,11 @@ export interface Key {
   /** The place after the opening quote. */
   readonly start: number
   readonly hash: number
-  /** It has escapes, capitals or bytes that are not ASCII: its hash is not that of the name that it may mean. */
+  /** It has escapes, capitals or bytes that are not ASCII: its hash differs from that of the name that it may mean. */
   readonly isOdd: boolean
 }
 
-/** The member that a key names; null: the plan does not name it. */
+/** The member that a key names; null when the plan does not contain it. */
 export function plannedAt({ byFirst, byHash }: Plan, bytes: Uint8Array, key: Key): PlannedMember | null {
   const { start, hash, isOdd } = key
   if (!isOdd) {
@@ -160,7 +160,7 @@ export function plannedAt({ byFirst, byHash }: Plan, bytes: Uint8Array, key: Key
 
 /**
  * The member that may come once and whose name a key has in another case.
- * @param start of an odd key, which the plan does not name
+ * @param start the place of an odd key that the plan does not contain
  */
 export function misspelledAt({ byFirst }: Plan, bytes: Uint8Array, { start }: Key): PlannedMember | null {
   for (const member of byFirst[bytes[start] ?? 0] ?? NONE)

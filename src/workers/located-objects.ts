@@ -5,9 +5,9 @@ import type { JsonPath } from '../schemas/values/json-path.ts'
 
 const { CLOSE_LIST, CLOSE_OBJECT, endOfSpace, OPEN_LIST, OPEN_OBJECT, QUOTE } = json
 
-/** A place on the way to objects that are looked for. */
+/** A place on the path to objects that are searched. */
 interface Place {
-  /** Index of the path that ends here; null: none does. */
+  /** Index of the path that ends here; null when none does. */
   target: number | null
   readonly within: Map<string | number, Place>
 }
@@ -16,7 +16,7 @@ interface Place {
  * Finds objects in the bytes of a body by the paths that its parsed value has for them. Of several members
  * with one name the last counts, as with `JSON.parse`.
  * @param bytes of a JSON body that was read
- * @param paths of objects that the value has; none twice
+ * @param paths of objects that exist in the value; each once
  * @param names of members whose places are kept
  * @returns packed spans by path, each with the index of its name: the members of the object, in their order
  */
@@ -52,7 +52,7 @@ class Locator {
 
   run(root: Place, count: number): readonly Uint32Array[] {
     this.#value(endOfSpace(this.#bytes, 0), root)
-    // A missing one leaves a hole.
+    // A path that was not found leaves a hole in the list.
     if (Object.keys(this.#found).length !== count)
       throw new Error('the parsed value does not match the bytes of the body')
     return this.#found
@@ -126,7 +126,7 @@ function endOfValue(bytes: Buffer, start: number): number {
 }
 
 /**
- * The path of a member, its own name as the body has it.
+ * The path of a member, which ends with its name as written in the body.
  * @param bytes of a JSON body that was read
  * @param key the opening quote of its key
  */
@@ -142,7 +142,7 @@ export function pathTo({ buffer, byteOffset, byteLength }: Uint8Array, key: numb
     let first: number
     let start: number
     let end = at
-    // Members or elements up to the one that has the key.
+    // Skips members or elements until the one that contains the key.
     do {
       nth++
       first = start = endOfSpace(bytes, end + 1)

@@ -1,24 +1,24 @@
 import * as json from '../schemas/values/json-bytes.ts'
 import { ScanWindow } from './scan-memory.ts'
 
-/** Names of this module's own: the lookup of another module's name at each use costs a tenth of the time of this loop. */
+/** Local names: looking up another module's name at each use costs a tenth of the time of this loop. */
 const { CLOSE_LIST, COMMA, DOT, isDigit, isSpace, LOWER_E, MINUS, PLUS, UPPER_E, ZERO } = json
 
 /** Digits before the point, above which a parser must decide. */
 const WHOLE_DIGITS_MAX = 8
 /** Digits of a negative exponent, above which a parser must decide. */
 const SMALL_DIGITS_MAX = 2
-/** Digits of another exponent, above which a parser must decide. */
+/** Digits of a positive exponent, above which a parser must decide. */
 const LARGE_DIGITS_MAX = 1
-/** Bytes of plain numbers in a row, below which the search for them may not pay. */
+/** Bytes of consecutive plain numbers below which searching for them may not pay. */
 const PLAIN_BYTES_MIN = 64
-/** White space in a row, above which the answer cannot be a regular one. */
+/** Consecutive white space above which the answer cannot be a regular one. */
 const SPACE_BYTES_MAX = 64
 
-/** This file cannot prove that the list is valid. */
+/** Returned when the code here cannot prove that the list is valid. */
 const FAILED = -1
 
-/** The bytes of the vectors, and their readers: the same for all vectors of one answer. */
+/** The bytes of the vectors and their readers, shared by all vectors of one answer. */
 export class NumberBytes {
   readonly bytes: Buffer
   readonly window: ScanWindow
@@ -29,17 +29,17 @@ export class NumberBytes {
     this.window = new ScanWindow(bytes)
   }
 
-  /** The digits after a point, which are checked four at a time. */
+  /** A view to check the digits after a point, four at a time. */
   get view(): DataView {
     return (this.#view ??= viewOf(this.bytes))
   }
 }
 
 /**
- * Reads to the end of a JSON array of at least one number without converting the numbers. Those in the form
- * of embeddings are read by vectors, in rounds of 64 bytes; any other is read by itself, five times as fast
- * as by a parser, since no double is computed. The accepted arrays are valid JSON with finite numbers, also
- * as float32.
+ * Reads to the end of a JSON array of at least one number without converting the numbers. Numbers in the form of
+ * embeddings are read with vector instructions, in rounds of 64 bytes; any other number is read separately, five times
+ * as fast as by a parser, since no double is computed. The accepted arrays are valid JSON with finite numbers, also as
+ * float32.
  * @param at after the opening bracket
  * @returns the place after the closing bracket, or -1
  */
@@ -83,7 +83,7 @@ export function endOfNumbers(list: NumberBytes, at: number): number {
  */
 function endOfPlain({ bytes, window }: NumberBytes, at: number): number {
   let end = window.endOfNumbers(at)
-  // After a whole number, of which the window checked all but the bracket: `.5]` or `55]`.
+  // This is after a whole number; the window has checked all of it except the bracket: `.5]` or `55]`.
   if (bytes[end] === CLOSE_LIST && isDigit(bytes[end - 1])) {
     const byte = bytes[end - 2]
     if (byte === DOT || isDigit(byte)) return end + 1
@@ -96,7 +96,7 @@ function viewOf({ buffer, byteOffset, length }: Uint8Array): DataView {
   return new DataView(buffer, byteOffset, length)
 }
 
-/** Space, sign and the digits before the point: almost always `0` or `-0`. */
+/** Skips space, sign and the digits before the point: almost always `0` or `-0`. */
 function endOfWhole(bytes: Uint8Array, at: number): number {
   let byte = bytes[at]
   if (byte !== ZERO && byte !== MINUS) {
@@ -107,7 +107,7 @@ function endOfWhole(bytes: Uint8Array, at: number): number {
   return byte === ZERO ? at + 1 : endOfSome(bytes, at, WHOLE_DIGITS_MAX)
 }
 
-/** Exponent and space up to the byte that ends the number. */
+/** Skips exponent and space up to the byte that ends the number. */
 function endOfRest(bytes: Uint8Array, at: number): number {
   if (bytes[at] === LOWER_E || bytes[at] === UPPER_E) {
     at = endOfExponent(bytes, at + 1)
@@ -142,7 +142,7 @@ function endOfExponent(bytes: Uint8Array, at: number): number {
 function endOfFours(view: DataView, at: number, fourEnd: number): number {
   while (at <= fourEnd) {
     const four = view.getInt32(at, true)
-    // Digits are 0x30 to 0x39: their upper half is 3, and stays 3 with 6 added. Other bytes leave bits here.
+    // Digits are 0x30 to 0x39: their upper half is 3, and stays 3 with 6 added. All other bytes set bits in the result.
     const others = ((four ^ 0x30303030) & 0xf0f0f0f0) | (((four + 0x06060606) ^ 0x30303030) & 0xf0f0f0f0)
     if (others !== 0) return at + ((31 - Math.clz32(others & -others)) >> 3)
     at += 4

@@ -37,7 +37,7 @@ const ENCODER = new TextEncoder()
 const PROTO_ISSUE = { path: '/__proto__', message: 'is not a known member', expected: 'only known members' }
 const PROTO_REFUSED = fail('body_invalid', { metadata: { issues: [PROTO_ISSUE] } })
 const FOR_THREAD = { ...fail('body_invalid'), isForThread: true } as const
-/** Stands for a value that is unknown and not examined. */
+/** Represents a value that is unknown and not examined. */
 const NOT_KNOWN = {}
 const STAND_INS: Readonly<Record<string, string>> = { '"': '""', t: 'true', f: 'false', n: 'null' }
 
@@ -50,14 +50,14 @@ const KEPT_NAMES = new Map(
 )
 
 /**
- * Reads a JSON body. On the loop the body is parsed and validated completely. In a thread its bytes are
- * scanned before any of it is built, and only its known members are parsed. The large member comes back as
- * its bytes, a span of the input's own buffer, so that both can be moved: the parsed value never leaves the
- * thread, since cloning it blocks as long as parsing. A form that keeps its bytes is scanned in both places,
- * and the verdict has the bytes of the input themselves.
- * @param input.isOnLoop at most INLINE_JSON_BYTES_MAX bytes, which are only borrowed: the verdict contains no
- * reference to them, unless its form keeps them; the caller then copies them. Work that would hold the loop
- * for too long is left to a thread: many values, and listing the issues of more than INLINE_ISSUES_BYTES_MAX
+ * Reads a JSON body. On the loop the body is parsed and validated completely. In a thread its bytes are scanned before
+ * any value is built, and only its known members are parsed. The large member comes back as its bytes, a span of the
+ * input's own buffer, so that both can be moved: the parsed value never leaves the thread, since cloning it blocks as
+ * long as parsing. A form that keeps its bytes is scanned in both places, and the verdict has the bytes of the input
+ * themselves.
+ * @param input.isOnLoop at most INLINE_JSON_BYTES_MAX bytes, which are only borrowed: the verdict contains no reference
+ * to them, unless its form keeps them; the caller then copies them. Work that would hold the loop for too long is left
+ * to a thread: many values, and listing the issues of more than INLINE_ISSUES_BYTES_MAX
  */
 export function readBody(input: ShortJobTypes['read_body']['in']): BodyVerdict {
   const { bytes } = input
@@ -197,7 +197,7 @@ function othersIn(form: BodyForm, value: unknown): readonly OtherMember[] {
   return isDigested === true || keepsOthers === true ? NO_OTHERS : otherMembers(schema, value, bulk)
 }
 
-/** Parsers differ in which of repeated members they take, and in whether they ignore the case of a name. */
+/** Parsers differ in which of several members with one name they use, and in whether they ignore the case of names. */
 function misnamedIssue(bytes: Buffer, { at, name }: Misnamed): Issue {
   const path = pathTo(bytes, at)
   return path.at(-1) === name
@@ -210,9 +210,9 @@ function misnamedIssue(bytes: Buffer, { at, name }: Misnamed): Issue {
 }
 
 interface Checking {
-  /** Issues are not listed here. */
+  /** The issues are left to a thread and not listed here. */
   readonly isLeft: boolean
-  /** Members called `__proto__` may be there: closed shapes refuse them, and others lose them. */
+  /** Members called `__proto__` may be present: closed shapes refuse them, and other shapes drop them. */
   readonly hasProto: boolean
 }
 
@@ -226,7 +226,7 @@ function checkedAs(
   // Every form is an object.
   if (validator?.Check(value) === true) return taken(value, hasProto)
   if (isLeft) return FOR_THREAD
-  // Only refused bodies are searched: bodies without such nulls cost nothing more.
+  // Only refused bodies are searched for such nulls, so that accepted bodies cost nothing more.
   const without = withoutNulls(schema, value)
   if (without !== value && validator?.Check(without) === true) return taken(without, hasProto)
   const refused = fail('body_invalid', { metadata: { issues: issuesOf(schema, without) } })
@@ -248,7 +248,7 @@ function withBulk(name: string, { value, bytesOf }: Read): BodyVerdict {
   return isSmall(small) ? { ok: true, value: small, bulk } : tooLarge(name)
 }
 
-/** The places with those of the objects that the digest points at, of which most digests have none. */
+/** Adds the places of objects to which the digest points; most digests have none. */
 function withObjects(
   places: KeptPlaces,
   {
@@ -264,7 +264,7 @@ function withObjects(
 
 type Taken = Extract<BodyVerdict, { ok: true }>
 
-/** The digest of a large body must be small: it is cloned on its way to the loop, the bytes are moved. */
+/** The digest of a large body must be small: it is cloned when it is sent to the loop, while the bytes are moved. */
 function withBytes(value: Taken['value'], source: NonNullable<Taken['source']>): BodyVerdict {
   const isOk = source.bytes.length <= INLINE_JSON_BYTES_MAX || isSmall(value)
   return isOk ? { ok: true, value, bulk: null, source } : tooLarge('messages and tools')
@@ -285,14 +285,13 @@ function bulkOf(json: Uint8Array, value: unknown): Extract<BodyVerdict, { ok: tr
   const input = value as EmbeddingInput
   const kind = kindOf(input)
   const count = Array.isArray(value) ? value.length : 1
-  // Objects are written again, so that the passed bytes contain no member twice and no member that was
-  // dropped here.
+  // Objects are written again, so that the bytes that are passed on contain no repeated and no dropped member.
   if (kind === 'objects')
     return { json: ENCODER.encode(JSON.stringify(value)), kind, count, pictures: picturesOf(input) }
   return { json, kind, count }
 }
 
-/** A digest uses all members: it reports the names of those that are not kept. */
+/** Returns all members for a digest, which reports the names of those that are not kept. */
 function knownMembers(
   { schema, isDigested }: BodyForm,
   value: Record<string, unknown>,
@@ -309,7 +308,7 @@ interface Parsed<V> {
 }
 
 /**
- * Parses the known members of a body, at once where it has no others and none twice; null: one is not JSON.
+ * Parses the known members of a body; all together when the body has no others and none is repeated. Null when one is not JSON.
  * Failure: body_malformed.
  */
 function parsedKnown(
@@ -347,7 +346,10 @@ function valueOf<V>(bytes: Buffer, span: Span, form: BodyForm): Parsed<V> | Refu
   return valueOf(bytes, span, form)
 }
 
-/** To compare it with null and the default: other unknown members are reported by name. The content of a list or object is not examined. */
+/**
+ * Parses a value to compare it with null and the default: other unknown members are reported by name. The content of a
+ * list or object is not examined.
+ */
 function scalarOf(bytes: Buffer, span: Span): unknown {
   const first = bytes[span.start]
   return first === OPEN_LIST || first === OPEN_OBJECT
@@ -355,7 +357,7 @@ function scalarOf(bytes: Buffer, span: Span): unknown {
     : JSON.parse(bytes.toString('utf8', span.start, span.end))
 }
 
-/** A value of the kind that begins with this byte: no shape accepts it, and the issue names the kind alone. */
+/** A value of the kind that begins with this byte: no shape accepts it, and the issue names only the kind. */
 function standIn(first: number): unknown {
   return first === OPEN_LIST ? [] : JSON.parse(STAND_INS[String.fromCharCode(first)] ?? '0')
 }
@@ -377,7 +379,7 @@ function depthOf({ depthMax = JSON_DEPTH_MAX }: BodyForm): number {
   return depthMax
 }
 
-/** A body that is not JSON, with the place of its fault, which a thread finds in a larger one. */
+/** The refusal of a body that is not JSON, with the place of its fault; for a larger body a thread finds the place. */
 function unparsed(bytes: Buffer, form: BodyForm, isOnLoop: boolean): Refused {
   if (isOnLoop && bytes.length > INLINE_ISSUES_BYTES_MAX) return FOR_THREAD
   const depthMax = depthOf(form)

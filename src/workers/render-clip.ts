@@ -6,7 +6,7 @@ import { fastStart } from './fast-start.ts'
 type Rendering = ShortJobTypes['render_clip']
 
 /**
- * The clip of `sluice/clip-1`: waves of color that depend on the seed, and the words of the prompt over them.
+ * The clip of `sluice/clip-1`: waves of color that depend on the seed, with the words of the prompt on top.
  * The same input gives the same bytes.
  */
 export async function renderClip({
@@ -55,7 +55,7 @@ interface Plane extends ClipSize {
   readonly random: () => number
 }
 
-/** Draws one plane at a time in seconds: waves to the right, downwards and diagonally. */
+/** Returns a function that draws one plane at a time in seconds: waves to the right, downwards and diagonally. */
 function newPlane(bytes: Uint8Array, { width, height, mean, random }: Plane): (seconds: number) => void {
   const waveRight = newWave(width, random)
   const waveDown = newWave(height, random)
@@ -70,7 +70,7 @@ function newPlane(bytes: Uint8Array, { width, height, mean, random }: Plane): (s
   }
 }
 
-/** A wave as a table along its direction, so that a pixel costs three additions and no sine. */
+/** A wave as a table along its direction, so that a pixel costs three additions but no sine. */
 function newWave(length: number, random: () => number): (seconds: number) => Int32Array {
   const [crests, phase, speed] = [0.4 + 1.6 * random(), random(), random() - 0.5]
   const heightAt = (turns: number): number => Math.round(WAVE * Math.sin(2 * Math.PI * turns))
@@ -78,7 +78,7 @@ function newWave(length: number, random: () => number): (seconds: number) => Int
     Int32Array.from({ length }, (_, nth) => heightAt((nth / length) * crests + phase + speed * seconds))
 }
 
-/** Numbers in [0, 1) that depend on the seed alone, the same on every machine. */
+/** Numbers in [0, 1) that depend only on the seed, and are the same on every machine. */
 function randomFrom(seed: number): () => number {
   let state = seed | 0
   return () => {
@@ -92,7 +92,7 @@ function randomFrom(seed: number): () => number {
 /** UTF-16 units of a prompt that are drawn. */
 const TEXT_UNITS_MAX = 2_048
 const LINES_MAX = 3
-/** Pages have equal times; with more pages there would be no time to read one. */
+/** Pages are shown equally long; with more of them there would be no time to read one. */
 const PAGES_MAX = 8
 /** Pixels of the shorter side for each pixel of a glyph. */
 const SIDE_PER_DOT = 120
@@ -175,8 +175,8 @@ for (const [character = '', ...rows] of DRAWN.trim().split(/\s+/))
   )
 
 /**
- * Upper-case letters without marks have a glyph of their own. Other characters get a symmetric pattern
- * computed from the character, so that a text in any script has an effect.
+ * Upper-case letters without marks have their own glyphs. Other characters get a symmetric pattern computed from the
+ * character, so that a text in any script has an effect.
  */
 function glyphOf(character: string): Glyph {
   const known = GLYPHS.get(character)
@@ -188,7 +188,7 @@ function glyphOf(character: string): Glyph {
   })
 }
 
-/** From 0, the most careful, to 10: at 8 a clip takes twice the time, and is as large. */
+/** From 0, the most careful, to 10. At 8 a clip takes twice the time and is no smaller. */
 const SPEED = 10
 /** From 10, the best picture, to 51: at this value letters have sharp edges, and waves no bands. */
 const QUANTIZER = 28
@@ -217,12 +217,12 @@ export async function encode(
     try {
       for (let nth = 0; nth < frames; nth++) encoder.addFrameYuv(draw(nth))
     } finally {
-      // An initialized encoder that is dropped without this aborts all encoders of the thread forever.
+      // If an initialized encoder is dropped without this, it aborts all later encoders of the thread.
       encoder.finalize()
     }
     return fastStart(encoder.FS.readFile(encoder.outputFilename), { width, height })
   } finally {
-    // All encoders of a thread share one memory and one file system, which exist as long as the thread.
+    // All encoders of a thread share one memory and one file system, which last as long as the thread.
     encoder.FS.unlink(encoder.outputFilename)
     encoder.delete()
   }

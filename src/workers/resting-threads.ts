@@ -11,7 +11,7 @@ export interface RestingOptions<J, R> {
   readonly onRest?: (threads: Piscina<J, R>) => void
 }
 
-/** Threads that start when they are first used and end when idle: an idle process has the memory of none. */
+/** Threads that start when they are first used and end when idle, so that an idle process needs no memory for them. */
 export class RestingThreads<J, R> {
   readonly #options: RestingOptions<J, R>
   #threads: Piscina<J, R> | null = null
@@ -48,7 +48,7 @@ export class RestingThreads<J, R> {
     if (this.#threads !== null) this.#loaded = this.#options.load(this.#threads)
   }
 
-  /** Work has ended. Threads that are still loading get a longer time. */
+  /** Reports that work has ended. Threads that are still loading get a longer time. */
   rest(): void {
     const { idleMs } = this.#options
     if (idleMs === null || !this.#mayEnd()) return
@@ -58,7 +58,7 @@ export class RestingThreads<J, R> {
     this.#idle.unref()
   }
 
-  /** Ends the threads when no more work comes. */
+  /** Ends the threads; to be called when no more work comes. */
   async close(): Promise<void> {
     this.#isClosed = true
     clearTimeout(this.#idle)

@@ -42,8 +42,8 @@ interface Figures {
 const DEPTH_MAX = 8
 
 /**
- * Finds the vectors and the token figures of an answer in OpenAI's form, without parsing the vectors. Null
- * when a parser must decide: another form, or another encoding or number of vectors than requested.
+ * Finds the vectors and the token figures of an answer in OpenAI's form, without parsing the vectors. Null when a
+ * parser must decide: the form differs, or the encoding or number of vectors differs from the requested one.
  */
 export function takeAnswer({ answer, encoding, count }: Scan['in']): Scan['out'] {
   const spans = scanAnswer(answer, count)
@@ -55,10 +55,9 @@ export function takeAnswer({ answer, encoding, count }: Scan['in']): Scan['out']
 }
 
 /**
- * One structural pass over an answer in OpenAI's form: it finds the places of the members, and checks that
- * the whole answer is valid JSON. Most of an answer is vectors: plain numbers and base64 are read 16 bytes at
- * a time (`scan-code.wat`). The pass does not decide about unexpected content: null means that a parser must.
- * Design §4.
+ * One structural pass over an answer in OpenAI's form: it finds the places of the members, and checks that the whole
+ * answer is valid JSON. Most of an answer is vectors: plain numbers and base64 are read 16 bytes at once
+ * (`scan-code.wat`). The pass does not decide about unexpected content: null means that a parser must. Design §4.
  * @param countMax items of `data`; the pass gives up at one more
  */
 export function scanAnswer(answer: Uint8Array, countMax = Infinity): AnswerSpans | null {
@@ -67,21 +66,21 @@ export function scanAnswer(answer: Uint8Array, countMax = Infinity): AnswerSpans
 
 /** The pass has failed: a required part is missing. */
 const FAILED = -1
-/** A string is not a short and plain one. */
+/** The string is not short and plain. */
 const OTHER = -2
 
 /** Numbers are finite: 64 digits and an exponent of two digits cannot exceed a double. */
 const LITERAL = /^(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d{1,2})?)$/
 /** Bytes of a literal that the pass checks; a parser checks longer ones. */
 const LITERAL_BYTES_MAX = 64
-/** Digits of a whole number, each value of which a double holds exactly. */
+/** Digits of a whole number that a double can represent exactly in any case. */
 const WHOLE_DIGITS_MAX = 15
 /** Bytes of a string that are checked one by one before the search for its end. */
 const SHORT_STRING_BYTES = 32
 /** Bytes of a string that is not a vector; regular answers have no longer ones. */
 const STRING_BYTES_MAX = 4_096
 
-/** What an object of an answer is, which decides about its members. */
+/** The role of an object in an answer, which determines how its members are read. */
 type Kind = 'answer' | 'item' | 'usage' | 'other'
 
 const DATA = Buffer.from('data')
@@ -93,7 +92,7 @@ const EMBEDDING_VALUE = Buffer.from('"embedding"')
 const PROMPT_TOKENS = Buffer.from('prompt_tokens')
 const TOTAL_TOKENS = Buffer.from('total_tokens')
 
-/** Names compared as bytes, and methods instead of closures: a small answer costs little but its walk. */
+/** Compares names as bytes, and uses methods instead of closures, so that a small answer costs little more than one pass. */
 class Scanner {
   readonly #bytes: Buffer
   readonly #numbers: NumberBytes
@@ -102,14 +101,14 @@ class Scanner {
   #usage: Span | null = null
   #count = 0
   #encoding: VectorEncoding | null = null
-  /** Of the item that is read. */
+  /** Whether the current item has a vector. */
   #hasVector = false
   #hasObject = false
   #hasIndex = false
   #whole = 0
   #promptTokens: number | null = null
   #totalTokens: number | null = null
-  /** Whether a figure is more than digits. */
+  /** Whether a figure is not just digits. */
   #hasOddFigure = false
 
   constructor(bytes: Buffer, countMax: number) {
@@ -134,7 +133,7 @@ class Scanner {
     }
   }
 
-  /** An escaped key never gets here. The parser decides about repeated members. */
+  /** Escaped keys are handled before this. A parser decides about repeated members. */
   #answerMember(keyStart: number, keyEnd: number, at: number): number {
     switch (keyEnd - keyStart) {
       case 4:
@@ -160,7 +159,7 @@ class Scanner {
     return end
   }
 
-  /** The last of two members with the same name counts, as for a parser. */
+  /** The last of several members with the same name counts, as it does for a parser. */
   #usageField(keyStart: number, keyEnd: number, at: number): number {
     const isPrompt = keyEnd - keyStart === PROMPT_TOKENS.length && isAt(this.#bytes, keyStart, PROMPT_TOKENS)
     const isTotal = keyEnd - keyStart === TOTAL_TOKENS.length && isAt(this.#bytes, keyStart, TOTAL_TOKENS)
@@ -175,8 +174,8 @@ class Scanner {
   }
 
   /**
-   * An item must name itself an embedding, be at the place of its index, and have one vector in the form of
-   * all others: callers read it unchanged
+   * An item must have the object type `embedding`, an index equal to its place, and one vector in the form of all
+   * others: callers get it unchanged.
    */
   #item(at: number): number {
     if (this.#bytes[at] !== OPEN_OBJECT || this.#count >= this.#countMax) return FAILED
@@ -234,7 +233,7 @@ class Scanner {
     }
   }
 
-  /** @param depth of the values that mean nothing here */
+  /** @param depth of values whose content is ignored */
   #object(open: number, kind: Kind, depth: number): number {
     const bytes = this.#bytes
     let at = this.#space(open + 1)
@@ -275,7 +274,7 @@ class Scanner {
     }
   }
 
-  /** A name has no escapes here. @returns the place after the closing quote */
+  /** Reads a name without escapes. @returns the place after the closing quote */
   #key(open: number): number {
     const end = this.#shortString(open)
     if (end !== OTHER) return end
@@ -301,14 +300,14 @@ class Scanner {
     return OTHER
   }
 
-  /** The runtime checks escapes, control characters and UTF-8. */
+  /** Reads any other string; the runtime checks escapes, control characters and UTF-8. */
   #otherString(open: number): number {
     const bytes = this.#bytes
     let quote = bytes.indexOf(QUOTE, open + 1)
     while (quote !== -1 && quote - open <= STRING_BYTES_MAX) {
       let at = quote - 1
       while (bytes[at] === BACKSLASH) at--
-      // An even number of backslashes escapes itself, not the quote.
+      // An even number of backslashes consists of escaped backslashes, so the quote is not escaped.
       if ((quote - 1 - at) % 2 === 0) return isString(bytes.subarray(open, quote + 1)) ? quote + 1 : FAILED
       quote = bytes.indexOf(QUOTE, quote + 1)
     }
@@ -324,7 +323,7 @@ class Scanner {
     return LITERAL.test(this.#bytes.toString('latin1', at, end)) ? end : FAILED
   }
 
-  /** Digits alone, as JSON writes them, up to a delimiter: their value is `#whole` then. Else FAILED. */
+  /** Reads digits, as JSON writes them, up to a delimiter; `#whole` is then their value. Otherwise FAILED. */
   #endOfWhole(at: number): number {
     const bytes = this.#bytes
     const limit = at + WHOLE_DIGITS_MAX
@@ -352,7 +351,7 @@ class Scanner {
   }
 }
 
-/** Null when the figures are not numbers: then a parser must check the whole answer. */
+/** Null when the figures are not numbers; a parser must then check the whole answer. */
 function parsedFigures(answer: Uint8Array, usage: Span | null): Figures | null {
   if (usage === null) return { promptTokens: null, totalTokens: null }
   const text = bufferOf(answer).toString('utf8', usage.start, usage.end)

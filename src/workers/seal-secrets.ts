@@ -48,7 +48,7 @@ export function copySecrets({ from, to }: ShortJobTypes['copy_secrets']['in']): 
 }
 
 /**
- * Seals a value again for the same place and facts, so that its fingerprint and version stay. Null when the
+ * Seals a value again for the same place with the same facts, so that its fingerprint and version stay. Null when the
  * value does not open.
  */
 export function resealSecret(from: SealedValue, sealingKey: Uint8Array): Uint8Array | null {
@@ -68,7 +68,7 @@ function seal(value: Uint8Array, keys: SealingKeys, aad: Uint8Array): SealedOut 
   return { fingerprint, sealed: moved(sealValue(keys.sealing, value, aad)) }
 }
 
-/** Every column of the row that restricts where a value may go: after an edit of any of them the value does not open. */
+/** The columns of the row that restrict where a value may be sent: after an edit of any of them, the value does not open. */
 function boundTo({ workspaceId, vaultId }: VaultPlace, { name, hosts, version }: SecretFacts): Uint8Array {
   return lengthPrefixed('sluice secret', workspaceId, vaultId, name, String(hosts.length), ...hosts, version)
 }

@@ -34,7 +34,7 @@ import { membersOf, type Members } from '../schemas/values/members.ts'
 /** Level 1 takes a third of the default level's time, and makes a list of JSON about 15 % larger. Decision. */
 const GZIP_LEVEL = 1
 
-/** Returns a buffer of its own, which can be moved: the buffer of zlib may be larger. */
+/** Compresses into a separate buffer, which can be moved: the buffer of zlib may be larger than the result. */
 function compress({ bytes }: { readonly bytes: Uint8Array }): Uint8Array {
   return new Uint8Array(gzipSync(bytes, { level: GZIP_LEVEL }))
 }
@@ -100,7 +100,7 @@ function movedOfAnswer(read: ShortJobTypes['native_answer']['out']): readonly Ui
   return read.ok ? [read.answer] : []
 }
 
-/** Loaded with their first job: threads and loops that never render need no encoder. */
+/** Tasks that are loaded with their first job: threads and loops that never render need no encoder. */
 const LATE_TASKS: { readonly [N in LateJobName]: Task<N> } = {
   render_clip: {
     run: async (input) => (await import('./render-clip.ts')).renderClip(input),
@@ -119,7 +119,7 @@ export function runTask<N extends PromptJobName>(
   return task.run(input)
 }
 
-/** Runs a task of either kind on this thread. */
+/** Runs any task on this thread. */
 export async function answerTask<N extends ShortJobName>(
   name: N,
   input: ShortJobTypes[N]['in'],
@@ -143,7 +143,10 @@ export function translatedAnswer({ dialect, head, isEncryptedAsked, ...read }: J
   return { ok: true, ...figures, answer: joined(pieces), beforeBytes, usageBytes: null }
 }
 
-/** With what it lacks of a preset, read as if it had come so: the digest, the places and every check are those of the merged body. */
+/**
+ * Merges the missing members from a preset into a body. The result is read as if the caller had sent it: the digest,
+ * the places and every check are those of the merged body.
+ */
 export function mergePreset({
   body: name,
   bytes,
@@ -169,7 +172,7 @@ export function mergePreset({
   return { ...merged, value: { ...merged.value, dropped } }
 }
 
-/** The body is in the form of a call, whose digest this is. */
+/** The digest of a body that is in the form of a call. */
 function digestOf({ value }: { readonly value: Record<string, unknown> }): TextInput {
   return value as unknown as TextInput
 }

@@ -9,7 +9,10 @@ export interface ThreadHeap {
   readonly semiSpaceMib: number
 }
 
-/** Flags that limit the process's own heap would override these; the process's heap has its limits since its start, and they no longer change. */
+/**
+ * Limits from flags of the process would override these. The process's own heap was limited at its start, and later
+ * changes of flags do not affect it.
+ */
 export function threadHeap({ heapMib, semiSpaceMib }: ThreadHeap): {
   readonly maxOldGenerationSizeMb: number
   readonly maxYoungGenerationSizeMb: number

@@ -22,7 +22,7 @@ export interface Pools {
   readonly shortJobsLoad: PoolLoad
   /** Threads for long sessions, which `createIntake` and `createUnsealing` use. Design §5. */
   readonly sessions: SessionPool
-  /** Ends the threads; jobs in progress and waiting jobs answer `draining`. */
+  /** Ends the threads; running and waiting jobs fail with `draining`. */
   close(): Promise<void>
 }
 
@@ -40,9 +40,9 @@ export interface PoolOptions {
   /** Threads of each lane: the lane of jobs below a millisecond, and the lane of the others. */
   readonly shortThreads: number
   readonly sessionThreads: number
-  /** Short jobs of a lane that may wait for a thread; one more is `busy`, taken from the organization with the most of them. */
+  /** Short jobs of a lane that may wait for a thread; above this, `busy` goes to the organization with the most waiting jobs. */
   readonly queueMax: number
-  /** Short jobs of one organization that may wait; as many as of all when omitted; one more is `busy`. */
+  /** Short jobs of one organization that may wait; no separate limit when omitted; one more is `busy`. */
   readonly organizationQueueMax?: number
   /** Milliseconds of one short job; then its thread is ended and another is started. */
   readonly jobMsMax?: number
@@ -53,15 +53,15 @@ export interface PoolOptions {
    * threads start with their first job.
    */
   readonly isBackground?: boolean
-  /** No thread starts before the first job: an idle process has the memory of no thread. */
+  /** True: no thread starts before the first job, so that an idle process needs no memory for threads. */
   readonly isLazy?: boolean
   readonly log: Pick<Log, 'error'>
 }
 
 /**
  * Opens the worker threads of a front or a runner. Design §2, §5.
- * @param here runs a prompt job on the calling thread; this module does not load the tasks, which a process
- * without such jobs has no memory for
+ * @param here runs a prompt job on the calling thread; this module does not load the tasks, so that a process without
+ * such jobs needs no memory for them
  */
 export function openThreads(options: PoolOptions, here: ShortJobs['here'] = runsNothing): Pools {
   const { sessionThreads, log } = options
@@ -87,7 +87,7 @@ function runsNothing(name: string): never {
   throw new Error(`this process runs ${name} only on its threads`)
 }
 
-/** Two lanes: a caller that needs a secret does not wait for the body of another caller. */
+/** Two lanes of threads: a caller that needs a secret does not wait for the body of another caller. */
 class ShortPool implements ShortJobs {
   readonly here: ShortJobs['here']
   readonly #brief: Lane
@@ -143,7 +143,7 @@ class ShortPool implements ShortJobs {
 
 type IsBrief<N extends ShortJobName> = (input: ShortJobTypes[N]['in']) => boolean
 
-/** Jobs that may take less than a millisecond, apart from the tasks: who queues them loads no task. */
+/** Which jobs may take less than a millisecond. This is separate from the tasks, so that queueing a job loads no task. */
 const BRIEF: { readonly [N in ShortJobName]?: IsBrief<N> } = {
   // At most ECHO_UNITS_MAX of text.
   echo: () => true,
@@ -165,7 +165,7 @@ function areBrief(values: readonly Uint8Array[]): boolean {
 /** MiB of a semi-space of a thread: the same as the process has. Decision. */
 const SEMI_SPACE_MIB = 8
 /**
- * Niceness of a runner's threads above that of fronts' loops on the same machine: a clip is less urgent than
+ * Niceness of a runner's threads relative to fronts' loops on the same machine: a clip is less urgent than
  * a call. Decision.
  */
 const BACKGROUND_NICE = 5
@@ -176,12 +176,15 @@ interface LaneOptions {
   readonly organizationQueueMax: number
   /** Milliseconds of one job; then its thread is ended and another is started. */
   readonly jobMsMax: number
-  /** MiB of JavaScript objects. The limit is no safeguard: a thread that exceeds it may end the process, so that tasks bound their input. */
+  /** MiB of JavaScript objects. The limit is no safeguard: a thread that exceeds it may end the process, so tasks limit their input. */
   readonly heapMib: number
-  /** Null: threads start at once and stay. Else they start with the first job, and end after so many milliseconds without one, to free memory. */
+  /**
+   * Null: threads start at once and stay. Otherwise they start with the first job, and end after this many milliseconds
+   * without one, to free memory.
+   */
   readonly idleMs: number | null
   readonly isBackground: boolean
-  /** Threads that stay start with the first job, too. */
+  /** True: threads that stay also start only with the first job. */
   readonly isLazy: boolean
   readonly log: Pick<Log, 'error'>
 }
@@ -203,8 +206,8 @@ type Threads = Piscina<ThreadJob, unknown>
 const TOO_LATE: Failure = { name: 'deadline_exceeded' }
 
 /**
- * Threads and the jobs that wait for them. The queue is in front of Piscina, which never queues here: this
- * way a waiting job can be cancelled, while Piscina's own cancellation ends the thread of a job.
+ * Threads and the jobs that wait for them. Jobs wait here, before Piscina, which never queues them: a waiting job can
+ * so be cancelled, while Piscina's own cancellation would end the thread of a job.
  */
 class Lane {
   readonly #options: LaneOptions
@@ -236,7 +239,7 @@ class Lane {
 
   async run(job: ThreadJob, more: ShortJobMore): Promise<Outcome<unknown>> {
     if (this.#isClosed) return fail('draining')
-    // Before the first await: `close` waits for threads that it knows.
+    // Before the first await: `close` waits only for threads that it knows.
     const threads = this.#threads.use()
     const queuedAtMs = performance.now()
     const refusal = await this.#turn(more)

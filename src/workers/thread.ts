@@ -11,7 +11,7 @@ export interface ThreadJob<N extends ShortJobName = ShortJobName> {
 export default function runJob<N extends ShortJobName>(job: ThreadJob<N>): unknown {
   const task: Task<N> = TASKS[job.name]
   const out = task.run(job.input)
-  // Most tasks have answered by now, and need not wait for a turn.
+  // Most tasks have returned their answer here, and need not wait for a turn.
   return out instanceof Promise ? out.then((late) => moving(task, late)) : moving(task, out)
 }
 

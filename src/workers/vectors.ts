@@ -36,7 +36,7 @@ function toBase64(vector: readonly number[]): string {
 function fromBase64(text: string): readonly number[] | null {
   const bytes = Buffer.from(text, 'base64')
   if (bytes.length === 0 || bytes.length % FLOAT32_BYTES !== 0) return null
-  // Node skips characters that are not base64: the decoded text would be shorter than the sent one.
+  // Node skips characters that are not base64: the decoded bytes would be fewer than the text stands for.
   if (Math.floor(text.replace(/=+$/, '').length * 0.75) !== bytes.length) return null
   const numbers = Array.from({ length: bytes.length / FLOAT32_BYTES }, (_, at) =>
     bytes.readFloatLE(at * FLOAT32_BYTES),

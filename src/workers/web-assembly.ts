@@ -1,4 +1,4 @@
-/** The parts of WebAssembly's interface that are used here: Node's types omit it. */
+/** The parts of WebAssembly's interface that are used here; Node's types lack them. */
 declare const WebAssembly: {
   readonly Module: new (code: Uint8Array) => object
   readonly Instance: new (module: object) => { readonly exports: Readonly<Record<string, unknown>> }

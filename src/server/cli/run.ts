@@ -9,7 +9,7 @@ import { CliFailure, pasteable, tell } from './parts/verb.ts'
 
 /** How a verb ended; most verbs leave the default. */
 interface CliOutcome {
-  /** Null: a forked role goes on in this process. */
+  /** Null: a forked role continues in this process. */
   code: number | null
 }
 
@@ -57,8 +57,8 @@ const GROUPS: Readonly<Record<string, () => Promise<Group>>> = {
 
 /**
  * Runs the command line.
- * @param args without the two that name Node and the program; for none see `bareVerb`
- * @returns 0, 1 (failed), 2 (bad usage or configuration), or null when a forked role goes on in this process
+ * @param args the command line without Node and the program; `bareVerb` handles an empty one
+ * @returns 0, 1 (failed), 2 (bad usage or configuration), or null when a forked role continues in this process
  */
 export async function run(args: readonly string[]): Promise<number | null> {
   const outcome: CliOutcome = { code: 0 }
@@ -75,10 +75,10 @@ export async function run(args: readonly string[]): Promise<number | null> {
   }
 }
 
-/** Verbs whose process has a log of its own. */
+/** Verbs whose process has its own log. */
 const NODE_VERBS: ReadonlySet<string> = new Set(['serve', 'front', 'spare', 'runner'])
 
-/** The log of a node has the version of Node that the AWS SDK wants; no verb needs it in its output. */
+/** Leaves out the warning of the AWS SDK about the version of Node: the log of a node has it, and no verb needs it. */
 function warnOf(text: string): void {
   if (!text.includes('NodeVersionSupportWarning')) stderrLog.warn('library_line', { text })
 }
@@ -98,7 +98,7 @@ async function bareVerb(): Promise<string> {
   return '--help'
 }
 
-/** The program with the verbs of the group that contains `verb`; with all verbs where no group contains it. */
+/** The program with the verbs of the group that contains `verb`; with all verbs when no group contains it. */
 export async function programOf(verb: string, outcome: CliOutcome, asJson: boolean): Promise<Command> {
   const name = commandName()
   const program = new Command('sluice').description('A self-hosted AI gateway')

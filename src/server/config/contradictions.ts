@@ -64,7 +64,7 @@ export function contradictions(
   return problems
 }
 
-/** Files of certificates that a URL of Postgres names: a start would take them for a server that is away. */
+/** Certificate files in a Postgres URL that cannot be read: at a start they would look like a server that cannot be reached. */
 function unreadableFiles(url: string): readonly Problem[] {
   const { sslMode, rootCertificates, certificate, privateKey } = readPostgresUrl(url)
   if (sslMode === null || sslMode === 'disable') return []

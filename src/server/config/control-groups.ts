@@ -1,18 +1,18 @@
-/** The control groups of a process, as Linux shows them: where the limits of a container or of a unit stand. */
+/** The control groups of a process as Linux shows them: they contain the limits of a container or of a unit. */
 import { readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
 
-/** Whose groups, and where `/proc` and the mounts are looked for. */
+/** The process whose groups are read, and the root of `/proc` and the mounts. */
 export interface GroupsOf {
-  /** Of the process; absent: this one. */
+  /** Id of the process; absent: this process. */
   readonly pid?: number | undefined
-  /** Stands for `/`; absent: that of this machine. */
+  /** A folder used instead of `/`; absent: `/` of this machine. */
   readonly root?: string
 }
 
 /** One group whose controller limits the process. */
 export interface ControlGroup {
-  /** Of its hierarchy: the names and the form of its files differ. */
+  /** Version of its hierarchy: names and formats of the files differ. */
   readonly version: 1 | 2
   readonly folder: string
 }
@@ -28,9 +28,9 @@ interface Mount {
 }
 
 /**
- * The groups of a process that may have this controller: its own, and each one above it that is mounted, since
- * the smallest limit on the way up holds. Both versions are looked for, because a machine may run both, and
- * whether the files of a limit are there is for the caller to see. Without control groups: none.
+ * Control groups of a process that may have this controller: its own and every mounted ancestor, since the
+ * smallest limit of them applies. Looks for versions 1 and 2, because a machine may run both. The caller
+ * checks whether the limit files exist. Empty without control groups.
  */
 export function controlGroups(controller: 'cpu' | 'memory', of: GroupsOf = {}): readonly ControlGroup[] {
   const { pid, root = '/' } = of
@@ -77,9 +77,9 @@ function unescaped(path: string): string {
   return path.replace(/\\([0-7]{3})/g, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 8)))
 }
 
-/** The folder of a group in a mount and those above it, up to the mount; none when the mount does not show it. */
+/** The folders of a group and of its ancestors, up to the mount; empty when the mount does not show the group. */
 function foldersOf({ top, point }: Mount, path: string): readonly string[] {
-  // A group outside of the namespace of this process has `..` in its path: nothing below the mount is it.
+  // A path with `..` is a group outside of this process's namespace: no folder below the mount belongs to it.
   if (path.split('/').includes('..') || top.split('/').includes('..')) return [point]
   const within = posix.relative(top, path)
   if (within.split('/').includes('..')) return []

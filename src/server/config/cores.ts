@@ -1,18 +1,18 @@
-/** How many cores the processes of a node may use, for the settings that are `auto` and for advice. */
+/** The number of cores that the processes of a node may use, for settings with the value `auto` and for advice. */
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { controlGroups, textOf, type ControlGroup } from './control-groups.ts'
 
-/** Where the machine is looked at; absent: this machine. */
+/** The machine that is examined; absent: this machine. */
 export interface Machine {
   /** Stands for `/`. */
   readonly root?: string
 }
 
 /**
- * Cores that this process may use: those that its affinity allows, and of these no more than the smallest CPU
- * quota of its control groups, which may be a fraction (`docker run --cpus=1.5`, `limits.cpu` of a pod,
- * `CPUQuota=` of a unit).
+ * Cores that this process may use: those that its affinity allows, but at most the smallest CPU quota of its
+ * control groups, which may be a fraction (`docker run --cpus=1.5`, `limits.cpu` of a pod, `CPUQuota=` of a
+ * unit).
  *
  * Node's own count is used only if Linux reports none: Node 20 does not read quotas, and some versions of
  * Node 22 and 24 multiply the quota by the weight of the group.
@@ -22,17 +22,17 @@ export function usableCores({ root = '/' }: Machine = {}): number {
   return Math.min(allowed, ...controlGroups('cpu', { root }).map(quotaOf))
 }
 
-/** Whole cores: what a quota gives beyond them does not carry another thread all the time. At least one. */
+/** Whole cores, at least one: a fraction of a core cannot run another thread all the time. */
 export function wholeCores(cores: number): number {
   return Math.max(1, Math.floor(cores))
 }
 
-/** What `auto` of SLUICE_FRONTS is: the other half is for worker threads, the runner and the stores. */
+/** The value of SLUICE_FRONTS for `auto`: half of the cores; the other half is for worker threads, the runner and the stores. */
 export function frontsFor(cores: number): number {
   return wholeCores(cores / 2)
 }
 
-/** Cores by the quota of one group; Infinity: it has none. */
+/** Cores that the quota of one group allows; Infinity: it has no quota. */
 export function quotaOf({ version, folder }: ControlGroup): number {
   const read = (file: string): string => textOf(join(folder, file))
   const [quota = '', period = ''] =
@@ -40,12 +40,12 @@ export function quotaOf({ version, folder }: ControlGroup): number {
   return COUNT.test(quota) && COUNT.test(period) ? Number(quota) / Number(period) : Infinity
 }
 
-/** Microseconds above 0: "max", -1 and what is no number are no quota. */
+/** A number of microseconds above 0; "max", -1 and texts that are not numbers mean no quota. */
 const COUNT = /^[1-9][0-9]{0,15}$/
 
 /**
- * Cores by the affinity of this process; null: not reported by Linux. The list of a process also has cores
- * that the machine could have but lacks.
+ * Cores that the affinity of this process allows; null: not reported by Linux. The list of a process also has
+ * cores that the machine could have but lacks.
  */
 function affinityIn(root: string): number | null {
   const status = textOf(join(root, 'proc/self/status'))
@@ -55,7 +55,7 @@ function affinityIn(root: string): number | null {
   return count === 0 ? null : count
 }
 
-/** Numbers of the cores of a list such as `0-3,8`; none of what is no list. */
+/** Numbers of the cores in a list such as `0-3,8`; empty for any other text. */
 function coresOf(list: string): readonly number[] {
   if (!/^\d{1,5}(-\d{1,5})?(,\d{1,5}(-\d{1,5})?)*$/.test(list)) return []
   return list.split(',').flatMap((range) => {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { Settings } from '../../schemas/operator/settings.ts'
 import type { Problem, Texts } from './texts.ts'
 
-/** Reads the file that `SLUICE_CONFIG` names; reports every fault of its form at once. */
+/** Reads the file that `SLUICE_CONFIG` names; reports all faults of its format at once. */
 export function readSettingsFile(path: string): {
   readonly texts: Texts
   readonly problems: readonly Problem[]
@@ -24,7 +24,7 @@ export function readSettingsFile(path: string): {
   const problems: Problem[] = []
   for (const [name, given] of Object.entries(value as object)) {
     const asText = textOf(given)
-    // The catalogue names the providers' keys: a name in capitals that is no setting may be such a key.
+    // The catalogue names the providers' keys: a name in capitals that is not a setting may be such a key.
     const mayBeKey = /^[A-Z][A-Z0-9_]*$/.test(name) && !name.startsWith('SLUICE_')
     if (!mayBeKey && !Object.hasOwn(Settings.properties, name)) {
       problems.push({

@@ -35,7 +35,7 @@ export function objectsOf(values: Settings): ObjectsConfig {
     endpoint,
     accessKeyId: values.AWS_ACCESS_KEY_ID ?? '',
     secretAccessKey: new Secret(values.AWS_SECRET_ACCESS_KEY ?? ''),
-    // Servers other than Amazon's rarely have a host name for each bucket.
+    // Servers other than Amazon's rarely support a host name for each bucket.
     isPathStyle: style === 'auto' ? endpoint !== null : style === 'on',
     checksums: values.SLUICE_S3_CHECKSUMS === 'required' ? 'WHEN_REQUIRED' : 'WHEN_SUPPORTED',
   })

@@ -15,7 +15,7 @@ export interface Call {
 /** The command that the user types before a verb: `sluice`, `bin/sluice`, `npx ./sluice-0.1.0.tgz`. */
 export function programName({ script, npmEvent, path, folder }: Call): string {
   if (script === undefined) return NAME
-  // Without a fetched package npx ran the program of the current folder: in another folder npx would fetch
+  // If npx fetched no package, it ran the program of the current folder. In another folder it would fetch
   // whatever package the registry has under the name of Sluice.
   const fetched = npmEvent === 'npx' ? packageOf(script) : null
   if (fetched !== null) return `npx ${quoted(fetched)}`
@@ -41,7 +41,7 @@ export function quoted(text: string): string {
   return /^[\w./@%+=:,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 }
 
-/** The package that npx was given to fetch, as written; null where npx ran what a project had installed. */
+/** The package that npx was given to fetch, as written; null when npx ran a package that a project had installed. */
 function packageOf(script: string): string | null {
   try {
     const value: unknown = JSON.parse(readFileSync(join(dirname(script), '..', '..', 'package.json'), 'utf8'))

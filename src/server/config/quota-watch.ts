@@ -2,18 +2,15 @@ import { join } from 'node:path'
 import { controlGroups, textOf, type ControlGroup } from './control-groups.ts'
 import { quotaOf, usableCores, type Machine } from './cores.ts'
 
-/** What a node may use of the machine's CPU, and what is used of that. */
+/** The CPU that a node may use, and the CPU that it uses. */
 export interface CoreUse {
   /** Cores that this process may use, a fraction with some quotas. */
   readonly usable: number
-  /** Cores that the group with the smallest quota has used since the last look; 0 without a quota. */
+  /** Cores that the group with the smallest quota has used since the last measurement; 0 without a quota. */
   readonly used: number
 }
 
-/**
- * Looks at the quota of this process again and again: a machine may be idle while a node has used up all that
- * its container may use.
- */
+/** Measures repeatedly how much of its CPU quota this process uses: a machine may be idle while a node has used up the quota of its container. */
 export class QuotaWatch {
   readonly #usable: number
   readonly #group: ControlGroup | null

@@ -14,7 +14,7 @@ export function convert(schema: TSchema, given: string | undefined): unknown {
   return takesNumber && /^[0-9]{1,15}$/.test(given) ? Number(given) : given
 }
 
-/** False for an unreadable file: the start would fail on it later, so that the setting is refused now. */
+/** False for an unreadable file. The setting is refused now, since the start would otherwise fail on the file later. */
 export function isReadable(schema: TSchema, given: string | undefined): boolean {
   return !('file' in schema) || given === undefined || isReadableFile(given)
 }
@@ -28,12 +28,12 @@ export function isReadableFile(path: string): boolean {
   }
 }
 
-/** False for an address that its client cannot parse: the client's error would end the process and name no setting. */
+/** False for an address that its client cannot parse: the client's error would end the process without naming the setting. */
 export function isParsable(schema: TSchema, given: string | undefined): boolean {
   if (!('mask' in schema) || schema.mask !== true || given === undefined) return true
   try {
     const { username, password, pathname, search, hash } = new URL(withOneHost(given))
-    // An @ after the host is that of a raw password, whose beginning would be taken for the host.
+    // An @ after the host comes from an unescaped password, whose beginning would be taken for the host.
     if (hash !== '' || (pathname + search).includes('@')) return false
     return typeof decodeURIComponent(username + password) === 'string'
   } catch {
@@ -51,17 +51,14 @@ export function expectedOf(schema: TSchema, given: string | undefined): string {
     : expected
 }
 
-/** The given value for a problem's text: shortened, and without the password, whichever setting it was written in. */
+/** The given value for a problem's text: shortened, and without a password, even if it was put into the wrong setting. */
 export function shown(schema: TSchema, given: string): string {
   return JSON.stringify(
     'mask' in schema || /:\/\/.*@/.test(given) ? hidden(schema, given) : given.slice(0, 80),
   )
 }
 
-/**
- * Masks a value. A key with an id before it reads like a URL with a path, so that a setting that is a secret
- * as a whole is never shown in parts.
- */
+/** Masks a value. A setting that is entirely secret is never shown in parts: a key with an id before it looks like a URL with a path. */
 export function hidden(schema: TSchema, given: string): string {
   return 'mask' in schema && schema.mask === 'whole' ? `*** (${given.length} characters)` : masked(given)
 }
@@ -69,14 +66,15 @@ export function hidden(schema: TSchema, given: string): string {
 const DATABASE_PATH = /^\/[A-Za-z0-9_-]+$/
 
 /**
- * Shows only the scheme and the host of a URL, and the database of a Postgres URL: a user may be a token as
- * well as a password, and so may a path. Shows only the length of any other text.
+ * Shows only the scheme and the host of a URL, and the database of a Postgres URL: the user and the path may
+ * be tokens, as the password may. Shows only the length of any other text.
  */
 export function masked(given: string): string {
   const length = `*** (${given.length} characters)`
   try {
     const { protocol, username, password, host, pathname, search, hash } = new URL(given)
-    // An `@` after the host is that of a password with a raw / ? or #, whose beginning reads like the host.
+    // An `@` after the host comes from a password with an unescaped / ? or #, whose beginning looks like the
+    // host.
     if (host === '' || (pathname + search + hash).includes('@')) return length
     const user = username + password === '' ? '' : '***@'
     const isDatabase = protocol.startsWith('postgres') && DATABASE_PATH.test(pathname)

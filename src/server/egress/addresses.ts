@@ -12,7 +12,7 @@ export type Standing = 'public' | 'private' | 'never'
 
 const NEVER: ReadonlySet<string> = new Set(['unspecified', 'broadcast', 'multicast', 'ipv4Mapped', 'rfc6145'])
 
-/** The host of a virtual machine on Azure: `ipaddr.js` takes the address for an ordinary public one. */
+/** The address of the host of a virtual machine on Azure, which `ipaddr.js` treats as an ordinary public address. */
 const AZURE_HOST = '168.63.129.16'
 /** All IPv6 addresses assigned so far. */
 const GLOBAL = ipaddr.IPv6.parseCIDR('2000::/3')
@@ -40,8 +40,8 @@ export function canonical(address: string): string | null {
 
 /**
  * Ports to which the gate never connects: the node's own on this machine, and those of the stores and of all
- * admin ports on any address that is not public. The addresses of other nodes are unknown: their operators
- * assign them, and networks translate them.
+ * admin ports on any address that is not public. The addresses of other nodes are unknown, since their
+ * operators assign them and networks translate them.
  */
 export interface OwnPorts {
   readonly node: readonly number[]
@@ -51,16 +51,16 @@ export interface OwnPorts {
 }
 
 /**
- * True for the node's own listeners, the installation's stores and its admin ports, which no entry of the
- * allow-list opens: through them a caller would reach the admin port and the tables. The node's listening
- * address does not matter: its port is its own on each address of the machine.
+ * True for the node's own listeners, the installation's stores and its admin ports. No entry of the allow-list
+ * opens them: otherwise a caller could reach the admin port and the tables. The node's listening address does
+ * not matter: it owns its port on each address of the machine.
  */
 export function isOurs(address: string, port: number, own: OwnPorts): boolean {
   if (own.stores.includes(port) || own.admin().has(port)) return true
   return own.node.includes(port) && isThisMachine(address)
 }
 
-/** Called only for connections to such a port, since interfaces come and go. */
+/** Not cached, since interfaces change; called only for connections to such a port. */
 function isThisMachine(address: string): boolean {
   if (address === '::1' || address.startsWith('127.')) return true
   const interfaces = Object.values(networkInterfaces()).flatMap((list) => list ?? [])

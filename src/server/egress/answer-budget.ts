@@ -18,11 +18,11 @@ const ANSWERS_KEY_SHARE = 3 / 8
 
 /**
  * Bytes of answers that one front holds at once, in all and for each organization, workspace and key. Design
- * §4. A begun answer grows ahead of the answers that wait to begin, since its end will return bytes. Small
- * answers, up to 1 MiB of 256, overtake waiting answers and have a reserve, so that no large answer stops
- * them. An answer that waits for its caller's share delays only answers of its key. When all bytes held by
- * the whole front, or by an organization at its share, belong to answers that wait for more, the last of
- * these is refused: otherwise none would end.
+ * §4. An answer in progress gets bytes before answers that wait to begin, since it frees its bytes when it
+ * ends. Small answers (at most 1/256 of the budget: 1 MiB of 256 MiB) overtake waiting answers and have a
+ * reserve, so that large answers cannot block them. An answer that waits for its caller's share delays only
+ * answers of its key. When all bytes held by the whole front, or by an organization at its share, belong to
+ * answers that wait for more bytes, the last of them is refused: otherwise none would ever end.
  */
 export class AnswerBudget {
   readonly #bytesMax: number
@@ -44,8 +44,8 @@ export class AnswerBudget {
   }
 
   /**
-   * Takes room for an answer that begins; false when the budget has none, or when other answers wait for it
-   * already.
+   * Takes room for an answer that begins; false when the budget has no room, or when other answers already
+   * wait for room.
    * @param caller null: the answer counts for no caller, and may use the whole budget
    */
   take(bytes: number, caller: Caller | null = null): boolean {
@@ -59,12 +59,12 @@ export class AnswerBudget {
     return this.take(bytes, caller) ? new HeldRoom(this, bytes, caller) : null
   }
 
-  /** Room of no bytes yet. */
+  /** Creates an `AnswerRoom` that holds no bytes yet. */
   room(caller: Caller): AnswerRoom {
     return new HeldRoom(this, 0, caller)
   }
 
-  /** Takes more room for an answer that has some. */
+  /** Takes more room for an answer in progress. */
   grow(claim: Claim): boolean {
     if (!this.#isFree(claim) || !this.#isShared(claim)) return false
     this.#count(claim.bytes, claim.caller)
@@ -74,8 +74,8 @@ export class AnswerBudget {
   /**
    * Waits for room, in order of arrival.
    * @param claim the additional bytes, and the bytes that the answer has already
-   * @param settled called once: true when the answer has the bytes, false when it never could. The call may
-   * come before this function returns.
+   * @param settled called once: true when the answer has the bytes, false when it can never get them. It may
+   * be called before this function returns.
    * @returns a function that stops waiting; harmless after `settled`
    */
   wait(claim: Claim, settle: Settle): () => void {
@@ -86,7 +86,7 @@ export class AnswerBudget {
       const at = this.#waiting.indexOf(waiter)
       if (at === -1) return
       this.#waiting.splice(at, 1)
-      // The answer that left may have blocked others that fit.
+      // The answer that stopped waiting may have blocked others that fit.
       this.#grant(waiter.caller)
     }
   }
@@ -105,7 +105,7 @@ export class AnswerBudget {
     return heldBytes + bytes <= this.#bytesMax * SMALL_SHARE
   }
 
-  /** The other answer must wait for this one. */
+  /** True when the waiting answer has precedence over this claim. */
   #isBefore(waiter: Waiter, claim: Claim): boolean {
     if (this.#isSmall(claim) && !this.#isSmall(waiter)) return false
     return this.#isShared(waiter) || waiter.caller?.key === claim.caller?.key
@@ -114,14 +114,14 @@ export class AnswerBudget {
   #isFree(claim: Claim): boolean {
     const { bytes, heldBytes } = claim
     const most = this.#isSmall(claim) ? this.#bytesMax : this.#bytesMax * (1 - RESERVE_SHARE)
-    // An answer larger than the budget's part runs alone.
+    // An answer larger than its part of the budget is admitted when it is the only one.
     if (this.#heldBytes + bytes > most && this.#heldBytes > heldBytes) return false
     return this.#heldBytes + bytes <= this.#bytesMax
   }
 
   /**
-   * Whether the claim keeps to its caller's shares. For a begun answer only the organization's share counts:
-   * answers that wait for each other in several ways would never end.
+   * Whether the claim stays within its caller's shares. For an answer in progress only the organization's
+   * share counts: if answers waited for several shares at once, they could block each other forever.
    */
   #isShared(claim: Claim): boolean {
     const { heldBytes, caller } = claim
@@ -133,10 +133,7 @@ export class AnswerBudget {
     return isWithin(workspaces, workspaceId, claim) && isWithin(keys, key, claim)
   }
 
-  /**
-   * Grants in order. A large answer that does not fit blocks the large ones after it, in general or of its
-   * key, but no small answer.
-   */
+  /** Grants in order. A large answer that does not fit blocks later large answers, either all of them or those of its key, but never small ones. */
   #grant(caller: Caller | null): void {
     let isBlocked = false
     const behind = new Set<string>()
@@ -154,7 +151,10 @@ export class AnswerBudget {
     this.#untie(caller)
   }
 
-  /** In the whole front or in the organization: while no answer is left that could return bytes, one that fits goes on, or the last is refused. */
+  /**
+   * Resolves a deadlock in the front or the organization: when all answers wait for each other, one that fits
+   * continues; if none fits, the last one is refused.
+   */
   #untie(caller: Caller | null): void {
     for (let tied = this.#tied(caller); tied.length > 0; tied = this.#tied(caller)) {
       const fitting = tied.find((waiter) => this.grow(waiter))
@@ -240,7 +240,7 @@ function bytesOf(waiting: readonly Waiter[]): number {
   return waiting.reduce((bytes, { heldBytes }) => bytes + heldBytes, 0)
 }
 
-/** An answer that is alone may exceed the share. */
+/** Whether the bytes are within the share. An answer that is alone may exceed it. */
 function isWithin(
   shares: Shares,
   name: string,
@@ -250,7 +250,7 @@ function isWithin(
 }
 
 interface Claim {
-  /** Bytes that the answer asks for. */
+  /** Bytes that the answer requests. */
   readonly bytes: number
   /** Bytes that the answer has already. */
   readonly heldBytes: number

@@ -11,7 +11,7 @@ const LENGTH = 'content-length'
 const ENCODING = 'content-encoding'
 const RETRY_AFTER = 'retry-after'
 
-/** Reads the headers from undici's raw list (name, value, …): the length of a name rules out nearly all others. */
+/** Reads the headers from undici's raw list (name, value, …): checking the length of a name first excludes nearly all other headers. */
 export function readHeaders(raw: readonly Uint8Array[]): AnswerHeaders {
   let contentLength = -1
   let contentEncoding = ''
@@ -47,7 +47,7 @@ function isNamed(name: Uint8Array, expected: string): boolean {
   return latin1(name).toLowerCase() === expected
 }
 
-/** The parser has refused every other form already. */
+/** The parser has already refused all other forms. */
 function lengthOf(text: string): number {
   const length = Number(text)
   return Number.isSafeInteger(length) && length >= 0 ? length : -1

@@ -34,9 +34,9 @@ export class Attempt implements ExchangeHandler, RoomWaiter {
   readonly #settle: (outcome: Outcome<EgressAnswer>) => void
   #isRepeated = false
   #hasAnswerBegun = false
-  /** Enough of the answer has arrived; the client's report of its end changes nothing. */
+  /** True once enough of the answer has arrived: the client's report of the end then changes nothing. */
   #isComplete = false
-  /** Null while the request has no connection: another exchange may have it afterwards. */
+  /** The connection; null while the request has none: another exchange may use it afterwards. */
   #line: Line | null = null
   #unwatch: (() => void) | null = null
   #status = 0
@@ -53,7 +53,7 @@ export class Attempt implements ExchangeHandler, RoomWaiter {
     if (request.mayCutSent) this.watch()
   }
 
-  /** Begins to watch for the caller's leave; only a request that waits pays for a signal. */
+  /** Begins to watch whether the caller disconnects; only a request that waits pays for listening to the signal. */
   watch(): void {
     if (this.#unwatch !== null) return
     const { signal } = this.request.call
@@ -104,7 +104,7 @@ export class Attempt implements ExchangeHandler, RoomWaiter {
     this.#contentEncoding = head.contentEncoding.trim()
     this.#retryAfter = head.retryAfter
     const { wantedHeader } = this.request
-    // The list is made for those who want more than every answer is read for.
+    // The list of all headers is built only for requests that want an additional header.
     this.#wanted = wantedHeader === undefined ? null : headerOf(head.list(), wantedHeader)
     if (!this.#isSuccess) {
       this.#body = new HeldBody(this.#home.budget, 0, this.request.caller)
@@ -127,7 +127,7 @@ export class Attempt implements ExchangeHandler, RoomWaiter {
       if (body.sizeBytes > this.request.answerBytesMax) this.#tooLarge()
       return hasRoom
     }
-    // The rest of a long error is of no use: a new connection is cheaper than reading it.
+    // The rest of a long error is not needed: opening a new connection is cheaper than reading it.
     if (body.sizeBytes >= UPSTREAM_ERROR_BYTES_MAX) {
       this.#complete()
       this.#line?.cut(CUT)
@@ -154,7 +154,7 @@ export class Attempt implements ExchangeHandler, RoomWaiter {
     this.#finish({ ok: false, failure: failureOf(error, this.isSent) })
   }
 
-  /** The chunk is the whole body, and is used as it came: its end follows in this turn. */
+  /** True if the chunk is the whole body and can be used without a copy: the body ends in this turn. */
   #mayLend(chunk: Buffer): boolean {
     if (this.request.mayLend !== true || chunk.length !== this.#contentLength) return false
     return this.#isSuccess && isPlain(this.#contentEncoding)
@@ -193,7 +193,7 @@ export class Attempt implements ExchangeHandler, RoomWaiter {
       bytesMax: isSuccess ? this.request.answerBytesMax : UPSTREAM_ERROR_BYTES_MAX,
       room: (bytes) => !this.isSettled && (!isSuccess || this.#room(bytes, body)),
     })
-    // The text of an error is optional: an error whose text cannot be read stays the same error.
+    // The text of an error is optional: if it cannot be decoded, the error is reported without it.
     if (decoded.ok || !isSuccess) this.#answer(decoded.ok ? decoded.value : new Uint8Array(), body)
     else if (!this.isSettled) this.#finish(decoded)
   }
@@ -207,7 +207,7 @@ export class Attempt implements ExchangeHandler, RoomWaiter {
   /** The budget has room for the rest of the body, or never will. */
   granted(isGranted: boolean): void {
     if (!isGranted) return this.end('busy')
-    // The parser of another answer may be on the call stack, and undici runs one at a time.
+    // Deferred: the parser of another answer may be on the call stack, and undici can run only one at a time.
     queueMicrotask(() => {
       if (this.#body?.isWaiting === false) this.#line?.resume()
     })

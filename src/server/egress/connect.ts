@@ -12,14 +12,14 @@ import { KIB } from '../../schemas/limits/limits.ts'
 /** Bytes of one read of a provider's connection. Decision. */
 export const UPSTREAM_READ_BYTES_MAX = 64 * KIB
 /**
- * The same of a long call, whose events are small: while its caller does not read, up to three reads wait in
- * the front. Decision.
+ * As UPSTREAM_READ_BYTES_MAX, for long calls, whose events are small: while the caller does not read, up to
+ * three reads wait in the front. Decision.
  */
 export const UPSTREAM_READ_EVENTS_BYTES_MAX = 8 * KIB
 
 export type Connect = buildConnector.connector
 
-/** undici hands what it does not know to `connect` of `net` and `tls`. */
+/** undici passes options that it does not know on to `connect` of `net` and `tls`. */
 const CONNECTION: buildConnector.BuildOptions & Pick<ConnectOpts, 'onread'> = {
   timeout: UPSTREAM_CONNECT_MS,
   onread: directRead(UPSTREAM_READ_BYTES_MAX),
@@ -27,7 +27,7 @@ const CONNECTION: buildConnector.BuildOptions & Pick<ConnectOpts, 'onread'> = {
 const LONG_CONNECTION = {
   ...CONNECTION,
   onread: directRead(UPSTREAM_READ_EVENTS_BYTES_MAX),
-  // undici's is 64 KiB: a paused connection would read so much, too.
+  // undici's default is 64 KiB, and a paused connection would read that much.
   highWaterMark: UPSTREAM_READ_EVENTS_BYTES_MAX,
 }
 
@@ -45,18 +45,18 @@ export function trustedConnector(trust: Trust): Connect {
   return buildConnector({ ...CONNECTION, ...trust })
 }
 
-/** The same for long calls, thousands of which may have a read in memory while their callers read nothing. */
+/** As `trustedConnector`, for long calls: thousands of them may each hold a read in memory while their callers do not read. */
 export function trustedLongConnector(trust: Trust): Connect {
   return buildConnector({ ...LONG_CONNECTION, ...trust })
 }
 
 export interface Reading {
-  /** Memory of the calls' reads; absent: UPSTREAM_READ_BYTES_MAX of its own. */
+  /** Memory into which calls are read; absent: a buffer of UPSTREAM_READ_BYTES_MAX. */
   readonly readMemory?: Uint8Array | undefined
   readonly isPoisoned?: boolean
 }
 
-/** Connects for the client of our own, whose calls and long calls have one buffer each. */
+/** Connectors of Sluice's own HTTP client. Calls share one read buffer, and long calls share another. */
 export function leanConnectors(
   trust: Trust,
   { readMemory = Buffer.alloc(UPSTREAM_READ_BYTES_MAX), isPoisoned = false }: Reading = {},
@@ -73,8 +73,8 @@ export interface SocketPlaces {
 }
 
 /**
- * Connects only to addresses that were vetted for this very connection. The name stays the one that TLS
- * verifies and `Host` names. The connector needs both, a check of the host before connecting and a lookup
+ * Connects only to addresses that were vetted for this very connection. TLS still verifies the name, and
+ * `Host` still contains it. The connector needs both, a check of the host before connecting and a lookup
  * function: Node calls no lookup for literal addresses.
  */
 export function vettedConnector(trust: Trust, vet: () => Promise<Vetted>, places: SocketPlaces): Connect {
@@ -97,18 +97,19 @@ export function vettedConnector(trust: Trust, vet: () => Promise<Vetted>, places
           return refused(error)
         }
         socket.once('close', () => places.giveBack())
-        // A last check, in case a version of Node or undici finds another way to an address.
+        // A last check, in case a version of Node or undici connects to an address in another way.
         const { remoteAddress } = socket
         if (addresses.includes(canonical(remoteAddress ?? '') ?? '')) return connected(null, socket)
         socket.destroy()
-        // A connection that the other side has closed by now has no address.
+        // A connection that the other side has already closed has no address.
         refused(
           remoteAddress === undefined
             ? new Error('connection failed while opening')
             : new DestinationRefused('address was not vetted'),
         )
       })
-      // Node has called the lookup before `connect` returned: the addresses cannot serve another connection.
+      // Node has called the lookup by the time `connect` returns: the addresses must not serve another
+      // connection.
       found = []
     }
     vet()

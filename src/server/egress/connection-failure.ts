@@ -3,8 +3,8 @@ import { GateBusy, NameUnresolved } from './lookups.ts'
 import { DestinationRefused, refusal } from './vetting.ts'
 
 /**
- * The failure for an error of a connection or a request. Its detail and its field `connection` have the kind
- * of error, and neither a name nor an address: both reach callers.
+ * The failure for an error of a connection or a request. Its detail and its field `connection` contain the
+ * kind of error but no name and no address, since callers see both.
  * @param isSent whether the request had a connection
  */
 export function failureOf(cause: unknown, isSent: boolean): Failure {
@@ -32,7 +32,7 @@ type ConnectionKind = keyof typeof DETAILS
 const KINDS: readonly (readonly [RegExp, ConnectionKind])[] = [
   [/^(ENOTFOUND$|ENODATA$|EAI_)/, 'name'],
   [/^ECONNREFUSED$/, 'refused'],
-  // OpenSSL's verification, and Node's check of the name.
+  // Errors of OpenSSL's verification and of Node's check of the name.
   [/CERT|_VERIFY_|SELF_SIGNED|ISSUER|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE/, 'certificate'],
   [/^(ERR_SSL_|ERR_TLS_|EPROTO$)/, 'tls'],
   [/^(ETIMEDOUT|UND_ERR_CONNECT_TIMEOUT)$/, 'timeout'],

@@ -12,15 +12,15 @@ import type { ByteReader } from '../ports/byte-streams.ts'
 import type { AnswerRoom } from '../ports/egress/egress.ts'
 import { assemble } from './held-body.ts'
 
-/** Bytes that a decoder of Brotli keeps of what it gave, at most: so much as it gave until then. RFC 7932 */
+/** Largest window of a Brotli decoder in bytes: it keeps its last output, up to this size. RFC 7932 */
 const WINDOW_BYTES_MAX = 16 * 1024 * 1024
-/** Bytes of it for which no room is taken. Decision. */
+/** Bytes of the window for which no room is taken. Decision. */
 const WINDOW_FREE_BYTES = 64 * 1024
 
 type Read = Outcome<Uint8Array | null>
 
 /**
- * The body of a streamed response without the content encoding that the request did not ask for.
+ * The body of a streamed response, decoded from a content encoding that the request did not ask for.
  * @param room of the budget of answers; null: the response takes none
  */
 export function decodedBody(body: ByteReader, contentEncoding: string, room: AnswerRoom | null): ByteReader {
@@ -29,17 +29,17 @@ export function decodedBody(body: ByteReader, contentEncoding: string, room: Ans
 }
 
 /**
- * A body that is decoded as it arrives: all that a read of the socket completes is passed on before the next
- * read. zlib works on the thread pool, a piece ahead of the reader, however much a few bytes decode to.
- * Failures, besides those of the body: upstream_invalid (an unknown encoding, or bytes that are not in it),
- * busy.
+ * A body that is decoded as it arrives: everything that one read of the socket completes is passed on before
+ * the next read. zlib works on the thread pool, at most one piece ahead of the reader, even if a few bytes
+ * decode to a large text. Failures, besides those of the body: upstream_invalid (an unknown encoding, or bytes
+ * that are not in it), busy.
  */
 class DecodedBody implements ByteReader {
   readonly #body: ByteReader
   readonly #encoding: string
   readonly #room: AnswerRoom | null
   #decoder: Decoder | null = null
-  /** The decoder has bytes that it has not decoded. */
+  /** True while the decoder still has bytes to decode. */
   #isBusy = false
   #isFed = false
   #isOver = false
@@ -82,7 +82,7 @@ class DecodedBody implements ByteReader {
     if (decoder === null) return this.#fail({ name: 'upstream_invalid', detail: UNKNOWN })
     if (value === null) {
       this.#isFed = true
-      // A body without bytes is in no encoding, and is no damage.
+      // An empty body has no encoding and is not damaged.
       if (decoder.bytesWritten === 0) this.#isOver = true
       else decoder.end()
       return
@@ -106,13 +106,13 @@ class DecodedBody implements ByteReader {
     return decoder
   }
 
-  /** Brotli keeps what it gave, for as long as the stream lasts. */
+  /** Takes room for the window: a Brotli decoder keeps its output until the stream ends. */
   async #given(piece: Buffer): Promise<Read> {
     this.#givenBytes += piece.length
     const room = this.#room
     if (room === null || this.#encoding !== 'br' || this.#givenBytes <= WINDOW_FREE_BYTES) return ok(piece)
     const wanted = Math.min(this.#givenBytes, WINDOW_BYTES_MAX)
-    // Twice as much each time, so that room is asked for seldom.
+    // Doubled each time, so that room is seldom requested.
     const bytes = wanted <= room.bytes ? 0 : Math.min(wanted * 2, WINDOW_BYTES_MAX) - room.bytes
     return bytes === 0 || (await room.more(bytes)) ? ok(piece) : fail('busy')
   }
@@ -132,12 +132,12 @@ class DecodedBody implements ByteReader {
 const UNKNOWN = 'The response has an unknown content encoding.'
 const DAMAGED = 'The response does not match its content encoding.'
 
-/** Bytes of one piece of a decoded answer, and of a decoded stream, whose events are small. */
+/** Bytes of one piece of a decoded answer; below, of a decoded stream, whose events are small. */
 const PIECE_BYTES = 256 * 1024
 
 const STREAM_PIECE_BYTES = 16 * 1024
 
-/** A part of the bytes is decoded without the rest; a body that is cut off gives what came of it. */
+/** Flush modes that decode a part of the bytes without the rest: a body that is cut off yields the part that arrived. */
 const [ZLIB_FLUSH, BROTLI_FLUSH] = [constants.Z_SYNC_FLUSH, constants.BROTLI_OPERATION_FLUSH]
 
 const STREAMED = { chunkSize: STREAM_PIECE_BYTES, flush: ZLIB_FLUSH, finishFlush: ZLIB_FLUSH }
@@ -151,7 +151,7 @@ export type Decoder = Gunzip | BrotliDecompress
 /**
  * Undoes a content encoding.
  * @param first byte of the body: some servers send deflate without the header of zlib
- * @param isStream the body is decoded as it comes
+ * @param isStream the body is decoded as it arrives
  * @returns null: the encoding is not known
  */
 export function decoderOf(contentEncoding: string, first: number, isStream: boolean): Decoder | null {
@@ -169,7 +169,7 @@ export function decoderOf(contentEncoding: string, first: number, isStream: bool
   }
 }
 
-/** In the first byte of a body with the header of zlib: deflate. */
+/** Bits in the first byte of a body with the header of zlib: the method is deflate. */
 const [ZLIB_METHOD_BITS, ZLIB_METHOD] = [0x0f, 8]
 
 export interface DecodeLimits {

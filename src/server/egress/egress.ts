@@ -30,19 +30,19 @@ export interface EgressOptions {
   readonly extraCa?: readonly string[]
   /** Entries of SLUICE_EGRESS_ALLOW, checked at the start. */
   readonly allow?: readonly string[]
-  /** Ports that callers never reach, whatever the allow-list admits. */
+  /** Ports that callers can never reach, whatever the allow-list permits. */
   readonly own?: OwnPorts
-  /** Resolves the names that callers choose; tests supply answers of their own. */
+  /** Resolves the names that callers choose; tests supply their own answers. */
   readonly resolve?: Resolve
   /** Bytes of answers held at once; tests set a smaller number. */
   readonly answersBytesMax?: number
   /** Long calls at once over all trusted origins: SLUICE_STREAMS. */
   readonly longCallsMax?: number
-  /** False: undici makes all calls. Tests hold both clients to the same. */
+  /** False: undici makes all calls. Tests check that both clients behave alike. */
   readonly isLean?: boolean
-  /** Lent bytes are overwritten at the end of each turn: tests see who keeps them. */
+  /** True in tests: lent bytes are overwritten at the end of each turn, which shows code that keeps them. */
   readonly isPoisoned?: boolean
-  /** Memory into which answers of calls are read, where the scan reads them too; absent: memory of the gate. */
+  /** Memory into which answers of calls are read, and in which the scan reads them too; absent: memory of the gate. */
   readonly readMemory?: Uint8Array
 }
 
@@ -70,7 +70,7 @@ export function openEgress({
   }
   const origins = new Map<string, SplitOrigin>()
   const vetting = { allowList: new AllowList(allow), lookups: new Lookups(resolve), own }
-  // A budget of its own: a destination can announce an answer that takes all of it, and never send it.
+  // A separate budget: a destination can announce an answer as large as the whole budget and never send it.
   const vettedBudget = new AnswerBudget(Math.min(VETTED_ANSWERS_BYTES_MAX, answersBytesMax))
   const vetted = new VettedOrigins({ budget: vettedBudget, trust, vetting })
   return {
@@ -100,17 +100,17 @@ export interface TrustedDeps {
   readonly connect: Connect
   /** For long calls. */
   readonly connectLong: Connect
-  /** For the client of our own, for calls and for long calls; null: undici makes all calls. */
+  /** Connectors of Sluice's own HTTP client, for calls and for long calls; null: undici makes all calls. */
   readonly lean: { readonly calls: Connect; readonly long: Connect } | null
   readonly places: LongPlaces
-  /** Connections for long calls, at most. */
+  /** Maximum of connections for long calls. */
   readonly longCallsMax: number
 }
 
 /**
- * An origin of the operator's: a pool for calls, and a pool of its own for long calls, so that answers which
- * take minutes leave the connections of calls free. A call finds a connection of the second pool at once,
- * since the pool has as many as there are places.
+ * A trusted origin: one pool for calls and a separate pool for long calls, so that answers that take minutes
+ * do not occupy the connections of other calls. A long call never waits for a connection: its pool has one for
+ * each place in `LongPlaces`.
  */
 export class SplitOrigin implements TrustedOrigin {
   readonly #origin: string
@@ -133,7 +133,7 @@ export class SplitOrigin implements TrustedOrigin {
     })
   }
 
-  /** Calls of both pools that a client still has. */
+  /** Calls of both pools that a client has not finished with. */
   get calls(): number {
     return this.#calls.calls + (this.#long?.calls ?? 0)
   }
@@ -147,7 +147,7 @@ export class SplitOrigin implements TrustedOrigin {
   }
 
   exchange(request: EgressExchangeRequest): Promise<Outcome<EgressExchange>> {
-    // Another form would name an authority of its own.
+    // A path that does not begin with a slash could name another authority.
     if (!request.path.startsWith('/')) return Promise.resolve(fail('header_invalid'))
     return this.#longPool().exchange({ ...request, headers: plainly(request.headers) })
   }

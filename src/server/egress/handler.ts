@@ -2,13 +2,13 @@ import type { Readable } from 'node:stream'
 
 export interface Line {
   /**
-   * True when the bytes given to `onData` lie in memory that the next read of any connection overwrites: they
-   * have to be copied or used up in the same turn of the loop.
+   * True when the bytes given to `onData` are in memory that the next read of any connection overwrites: they
+   * must be copied or processed in the same turn of the loop.
    */
   readonly isLent: boolean
-  /** Ends the connection; `onError` comes before this returns, unless the exchange is over. */
+  /** Ends the connection; `onError` is called before this returns, unless the exchange is over. */
   cut(error: Error): void
-  /** Reads on after `onHead` or `onData` returned false. */
+  /** Continues reading after `onHead` or `onData` returned false. */
   resume(): void
 }
 
@@ -26,13 +26,13 @@ export interface ResponseHead {
 
 /** How an exchange broke. */
 export interface Breakage {
-  /** The end of a connection that had served responses before. */
+  /** True when a connection that had served responses before ended. */
   readonly isStale: boolean
-  /** The error is a socket's: every read and write on the socket fails with it. */
+  /** True for an error of the socket: every read and write on it fails with this error. */
   readonly isOfSocket: boolean
 }
 
-/** The part of a request that goes over the wire. */
+/** The part of a request that is sent. */
 export interface SentRequest {
   readonly method: string
   readonly path: string
@@ -41,22 +41,22 @@ export interface SentRequest {
   readonly bodyBytes?: number | null
 }
 
-/** One request and what becomes of it. Both HTTP clients of the gate drive exchanges through this. */
+/** One request and its response. Both HTTP clients of the gate report an exchange through this interface. */
 export interface ExchangeHandler {
   readonly request: SentRequest
-  /** Nothing has to be sent any more. */
+  /** True when the request need not be sent any more. */
   readonly isOver: boolean
-  /** The request waits for a connection of a full pool; its client sets it. */
+  /** True while the request waits for a connection of a full pool; its client sets it. */
   isQueued?: boolean
-  /** The request has a connection. @returns false when nothing may be written: `onError` follows, and the connection stays */
+  /** Called when the request has a connection. @returns false when nothing may be written: `onError` follows, and the connection is kept */
   onConnect(line: Line): boolean
-  /** The first byte of a response has come. */
+  /** Called when the first byte of a response has arrived. */
   onResponseStarted(): void
   /** @returns false to pause reading */
   onHead(head: ResponseHead): boolean
   /** @returns false to pause reading */
   onData(bytes: Buffer): boolean
-  /** The last call, or `onError` is. */
+  /** Called last when the exchange succeeds; `onError` is called last when it fails. */
   onComplete(): void
   onError(error: Error, breakage: Breakage): void
 }
@@ -67,9 +67,9 @@ export interface OriginClient {
 }
 
 export const NO_BREAKAGE: Breakage = { isStale: false, isOfSocket: false }
-/** What `onError` gets when `onConnect` returned false. */
+/** The error passed to `onError` when `onConnect` returned false. */
 export const UNSENT = new Error('not sent')
-/** What `onError` gets for a request that HTTP/1.1 cannot write. */
+/** The error passed to `onError` for a request that HTTP/1.1 cannot express. */
 export const UNWRITABLE = new Error('the path or a header cannot be written in HTTP/1.1')
-/** What handlers cut a connection with. */
+/** The error with which handlers cut a connection. */
 export const CUT = new Error('connection closed by the egress gate')

@@ -4,15 +4,15 @@ import type { AnswerBudget } from './answer-budget.ts'
 /** Announced bytes above which a body is copied into its buffer as it arrives, instead of joined at the end. */
 const PLACED_BYTES_MIN = 4 * 1024 * 1024
 /**
- * Share of an announced body after whose arrival its buffer is created: the announced length alone, which
- * costs the sender nothing, creates none.
+ * Share of an announced body that must have arrived before its buffer is created: an announced length alone
+ * costs the sender nothing and must not create a buffer.
  */
 const PLACED_SHARE = 1 / 4
-/** Early pieces that are copied with each later piece: all are in the buffer before the last piece arrives. */
+/** Early pieces that are copied with each later piece, so that all of them are in the buffer before the last piece arrives. */
 const MOVED_PIECES = 2
 
 const EMPTY = new Uint8Array(0)
-/** Never written: the first piece makes a list. */
+/** Never changed: the first piece creates a new list. */
 const NO_PIECES: Uint8Array[] = []
 
 export interface RoomWaiter {
@@ -47,9 +47,9 @@ export class HeldBody {
   }
 
   /**
-   * Keeps a piece. False: the budget has no room for it now, so read no more until `waiter` is granted it. The
-   * piece is kept all the same, since it is in memory already.
-   * @param isToCopy the piece is valid in this turn alone
+   * Keeps a piece. False: the budget has no room for it now, so read no more until `waiter` is granted room.
+   * The piece is kept even then, since it is already in memory.
+   * @param isToCopy the piece is valid only in this turn
    */
   push(piece: Uint8Array, waiter: RoomWaiter, isToCopy = false): boolean {
     if (this.#place === null) this.#add(isToCopy ? Buffer.from(piece) : piece)
@@ -59,7 +59,7 @@ export class HeldBody {
     return this.#announcedBytes >= 0 || this.hold(piece.length, waiter)
   }
 
-  /** A list that grows from nothing gets room for 17 pieces; most bodies are one. */
+  /** The first piece creates a list of one: a push onto an empty list would reserve room for 17 pieces, and most bodies have one. */
   #add(piece: Uint8Array): void {
     if (this.#pieces.length === 0) this.#pieces = [piece]
     else this.#pieces.push(piece)
@@ -83,8 +83,8 @@ export class HeldBody {
   }
 
   /**
-   * Takes room from the budget. When the budget has none, `waiter` hears once it has, or that it never
-   * will, which is also what it hears when the body is dropped.
+   * Takes room from the budget. When the budget has none, `waiter` is called once: with true when room was
+   * granted, with false when it never will be or the body is dropped.
    */
   hold(bytes: number, waiter: RoomWaiter): boolean {
     if (this.#heldBytes === 0 && this.#budget.take(bytes, this.#caller)) {
@@ -108,7 +108,7 @@ export class HeldBody {
     return answer === true
   }
 
-  /** Joins all pieces. Pieces that wait for room are in memory, and a later grant would resume nothing. */
+  /** Joins all pieces, also those that wait for room: they are in memory, and nothing is left to be read after a grant. */
   join(): Uint8Array | Promise<Uint8Array> {
     this.#stopWaiting?.()
     this.#stopWaiting = null
@@ -155,8 +155,8 @@ const TURN_BYTES = 4 * 1024 * 1024
 /**
  * Joins the pieces of a body; a large body over several turns, since a single copy of 100 MB would block the
  * loop.
- * @param pieces each piece leaves the list as soon as it is copied: no byte of a large body is in memory
- * twice
+ * @param pieces each piece is removed from the list as soon as it is copied, so that a large body is never in
+ * memory twice
  */
 export function assemble(pieces: Uint8Array[], sizeBytes: number): Uint8Array | Promise<Uint8Array> {
   const only = pieces[0]

@@ -31,7 +31,7 @@ export class GateBusy extends Error {
   }
 }
 
-/** A name did not resolve, or not in time. */
+/** A name did not resolve at all, or not in time. */
 export class NameUnresolved extends Error {}
 
 /**
@@ -42,7 +42,7 @@ export class NameUnresolved extends Error {}
 export class Lookups {
   readonly #resolve: Resolve
   readonly #inFlight = new Map<string, Promise<readonly string[]>>()
-  /** A place is kept until the lookup ends, also when its callers have left: its thread is still in use. */
+  /** A place is kept until the lookup ends, even if its callers have left: its thread is still in use. */
   readonly #places = new FairSemaphore({
     places: LOOKUPS_MAX,
     placesOfOne: WORKSPACE_LOOKUPS_MAX,
@@ -50,7 +50,7 @@ export class Lookups {
     waitingOfOneMax: WORKSPACE_LOOKUPS_WAITING_MAX,
     waitMs: LOOKUP_MS_MAX,
   })
-  /** Lookups that use the share of no workspace. */
+  /** Lookups that count for no workspace. */
   #alone = 0
 
   constructor(resolve: Resolve) {
@@ -74,7 +74,7 @@ export class Lookups {
   async #find(name: string, workspaceId: string | undefined): Promise<readonly string[]> {
     const tenant = workspaceId ?? `alone ${++this.#alone}`
     const entered = this.#places.enter({ tenant })
-    // A lookup that has a place begins at once.
+    // A lookup that gets a place at once begins at once.
     const leave = entered instanceof Promise ? await entered : entered
     if (leave === null) throw new GateBusy()
     return within(this.#resolve(name).finally(leave))

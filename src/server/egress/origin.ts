@@ -21,29 +21,26 @@ import { TwoClients } from './two-clients.ts'
 import { UndiciClient, type PoolLimits } from './undici-client.ts'
 import { CallerShares } from '../../schemas/values/callers.ts'
 
-/** Seconds after which a call that found no place is invited to try again. Decision. */
+/** Seconds after which a call that found no place may be retried (`Retry-After`). Decision. */
 export const LONG_CALLS_RETRY_S = 1
 
-/**
- * Milliseconds by which the end of an attempt, or the leave of a waiting request's caller, may be noticed
- * late.
- */
+/** Milliseconds by which the end of an attempt, or the disconnect of a waiting request's caller, may be noticed late. */
 const TICK_MS = 10
 
 export interface PoolDeps {
   readonly budget: AnswerBudget
   readonly connect: Connect
-  /** Connects for the lean client, which a trusted origin has besides undici; null, or absent: undici alone. */
+  /** Connector of the lean client, which a trusted origin uses in addition to undici; null or absent: only undici. */
   readonly connectLean?: Connect | null
   readonly limits: PoolLimits
-  /** Every call of the pool takes a place, which other pools may share. Absent: the limits alone count. */
+  /** Places of which every call of the pool takes one, and which other pools may share; absent: only the limits apply. */
   readonly places?: LongPlaces
 }
 
 /** A keep-alive pool to one origin. Design §9. */
 export class PooledOrigin implements TrustedOrigin, AttemptHome, StreamHome {
   readonly budget: AnswerBudget
-  /** Attempts that a client still has, settled or not. */
+  /** Attempts that a client has not finished with, settled or not. */
   calls = 0
   #streams = 0
   readonly #client: OriginClient
@@ -79,7 +76,7 @@ export class PooledOrigin implements TrustedOrigin, AttemptHome, StreamHome {
     if (this.#streams >= UPSTREAM_STREAMS_MAX) return Promise.resolve(fail('busy'))
     if (request.signal.aborted) return Promise.resolve({ ok: false, failure: endedBy(request.signal) })
     const { beginsBy } = request
-    // Calls and downloads have bounds of their own.
+    // Calls and downloads have separate limits.
     this.calls++
     return this.#begin({ ...request, method: 'GET', body: null, bodyBytes: null, beginsBy: () => beginsBy })
   }
@@ -117,7 +114,7 @@ export class PooledOrigin implements TrustedOrigin, AttemptHome, StreamHome {
   }
 
   repeat(attempt: Attempt): void {
-    // The client is still failing the connection: the request follows after that.
+    // Deferred, since the client is still handling the failed connection.
     queueMicrotask(() => this.#client.dispatch(attempt))
   }
 
@@ -139,9 +136,9 @@ export class PooledOrigin implements TrustedOrigin, AttemptHome, StreamHome {
   }
 
   /**
-   * One clock for all attempts: a timer for each would cost more than it watches, and undici's own clock
-   * ticks once a second. A request that a second tick finds unsent is waiting for a connection. Before that
-   * the request only waits for the end of a turn of the loop, which does not justify a signal.
+   * One clock for all attempts: a timer for each would cost more than it watches, and undici's own clock ticks
+   * once a second. A request that is still unsent at a second tick is waiting for a connection. Before that it
+   * may only be waiting for the end of a turn of the loop, which does not justify listening to a signal.
    */
   readonly #tick = (): void => {
     if (this.#open.size === 0 && this.#clock !== null) {
@@ -158,7 +155,7 @@ export class PooledOrigin implements TrustedOrigin, AttemptHome, StreamHome {
   }
 }
 
-/** Names that only the gate writes, or that belong to one connection. */
+/** Names of headers that only the gate writes, or that apply to one connection. */
 const OURS: ReadonlySet<string> = new Set([
   'host',
   'content-length',
@@ -174,15 +171,12 @@ const OURS: ReadonlySet<string> = new Set([
 
 const OURS_AND_ENCODING: ReadonlySet<string> = new Set([...OURS, 'accept-encoding'])
 
-/** The headers of a request without those that the gate writes itself. */
+/** The headers of a request without the headers that the gate writes itself. */
 export function sendable(headers: readonly string[]): readonly string[] {
   return without(headers, OURS)
 }
 
-/**
- * Requests an answer without compression: an answer that is small on the wire could be large in memory, and
- * a compressed stream comes late.
- */
+/** Requests an answer without compression: an answer that is small on the wire could be large in memory, and compression delays a stream. */
 export function plainly(headers: readonly string[]): readonly string[] {
   return [...without(headers, OURS_AND_ENCODING), 'accept-encoding', 'identity']
 }
@@ -202,7 +196,7 @@ export const LONG_CALLS_KEY_SHARE = 3 / 8
 
 /**
  * The places for long calls of one front, over all trusted origins: in all, and for each organization,
- * workspace and key. A call waits for no place, since a place may stay taken for minutes.
+ * workspace and key. A call does not wait for a place, since a place may stay taken for minutes.
  */
 export class LongPlaces {
   readonly #max: number
@@ -236,7 +230,7 @@ export class LongPlaces {
   }
 }
 
-/** A front with one place serves all callers in turn. */
+/** The share in places, at least one: a front with one place serves all callers in turn. */
 function shareOf(max: number, share: number): number {
   return Math.max(1, Math.floor(max * share))
 }

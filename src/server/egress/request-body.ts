@@ -4,20 +4,17 @@ import type { EgressRequest } from '../ports/egress/egress.ts'
 /** Bytes that are given to the socket at once: a single write of 31 MiB blocks the loop for 8 ms. */
 export const PIECE_BYTES = 256 * 1024
 
-/**
- * Bytes up to which the parts of a body are joined: a copy of them costs a microsecond, a stream of them and
- * a write for each forty. Decision.
- */
+/** Bytes up to which the parts of a body are joined: copying them costs a microsecond; a stream with a write for each part costs forty. Decision. */
 export const JOINED_BODY_BYTES_MAX = 16 * 1024
 
 export interface RequestBody {
   readonly content: string | Uint8Array | Readable | null
-  /** undici cannot know the length of a stream; null also when the length is unknown. */
+  /** The content-length header: undici cannot know the length of a stream. Null: the body is no stream, or its length is unknown. */
   readonly lengthHeader: string | null
 }
 
 /**
- * Puts a body into the form that undici sends best; parts above JOINED_BODY_BYTES_MAX go out piece by piece
+ * Puts a body into the form that undici sends best; parts above JOINED_BODY_BYTES_MAX are sent piece by piece
  * and are never joined. A stream made here can be read once: call this function again for every sending.
  */
 export function bodyOf(body: EgressRequest['body']): RequestBody {
@@ -38,8 +35,8 @@ function inPieces(parts: readonly Uint8Array[]): RequestBody {
 }
 
 /**
- * @param parts are taken out as they go: a generator that has ended keeps its variables, and a response may
- * stream for an hour
+ * @param parts are removed from the list as they are sent: a generator keeps its variables even after its end,
+ * and a response may stream for an hour
  */
 function* piecesOf(parts: Uint8Array[]): Generator<Uint8Array> {
   for (let part = parts.shift(); part !== undefined; part = parts.shift())

@@ -33,17 +33,18 @@ type Settle<T> = (outcome: Outcome<T>) => void
 const REPEATABLE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE', 'TRACE'])
 
 /**
- * One request and its answer, read as fast as its reader asks. The client pushes: bytes ahead of the reader
- * are kept up to a bound, and beyond it the connection is not read, so that the other side waits too. The
- * client pushes each chunk of the transfer coding by itself: what comes in one read of the socket is joined,
- * since a reader that writes once for each piece would write a hundred times for a burst of a hundred events.
+ * One request and its answer, read as fast as its reader asks. The client pushes bytes. Bytes that the reader
+ * has not asked for are kept up to a limit; beyond it the connection is not read, so that the other side waits
+ * too. The client pushes each chunk of the transfer coding separately. The chunks of one read of the socket
+ * are joined, since a reader that writes once for each piece would write a hundred times for a burst of a
+ * hundred events.
  */
 export class StreamAttempt implements ExchangeHandler, ByteReader {
-  /** Without the body, once the response has begun: its bytes would stay in memory until the stream's end. */
+  /** The request; its body is removed once the response has begun, since its bytes would stay in memory until the end of the stream. */
   request: EgressExchangeRequest
   readonly #home: StreamHome
   readonly #aheadBytesMax: number
-  /** Null once the answer has begun or failed. */
+  /** Settles the exchange; null once the answer has begun or failed. */
   #settle: Settle<EgressExchange> | null
   /** The timeout of the request until the answer begins. */
   #timer: NodeJS.Timeout
@@ -53,20 +54,20 @@ export class StreamAttempt implements ExchangeHandler, ByteReader {
    */
   readonly #stall = new MovingTimer(() => this.#onSlow())
   readonly #pieces: Uint8Array[] = []
-  /** What the read of the socket that runs now has brought. */
+  /** Chunks from the current read of the socket. */
   #fresh: Uint8Array[] = []
   /** Bytes of `#pieces` and `#fresh`. */
   #heldBytes = 0
   /** Bytes of the body that are still missing; NaN: the answer does not state its length. */
   #missingBytes = NaN
-  /** Null while the request has no connection: another exchange may have it afterwards. */
+  /** The connection; null while the request has none: another exchange may use it afterwards. */
   #line: Line | null = null
   isQueued = false
   #isPaused = false
   #isRepeated = false
   #hasAnswerBegun = false
   #status = 0
-  /** The end of the answer; null while bytes may come. */
+  /** The outcome of the answer; null while more bytes may arrive. */
   #end: Outcome<null> | null = null
   #reader: Settle<Uint8Array | null> | null = null
 
@@ -77,7 +78,8 @@ export class StreamAttempt implements ExchangeHandler, ByteReader {
     this.#settle = settle
     this.#timer = this.#lateAfter(request.beginsBy() - performance.now())
     request.signal.addEventListener('abort', this.#onLeave)
-    // undici listens only while it reads: a body that is destroyed later would end the process.
+    // undici listens for errors only while it reads: without this listener, a body destroyed later would end
+    // the process.
     if (request.body instanceof Readable) request.body.on('error', () => undefined)
   }
 
@@ -96,7 +98,7 @@ export class StreamAttempt implements ExchangeHandler, ByteReader {
 
   close(): void {
     this.#forget()
-    // Only the end of the answer is missing: reading on keeps the connection.
+    // Only the end of the answer is missing: reading it keeps the connection usable.
     if (this.#missingBytes === 0) return this.#goOn()
     this.#stop(fail('client_gone'))
   }
@@ -122,7 +124,7 @@ export class StreamAttempt implements ExchangeHandler, ByteReader {
     if (settle === null) return true
     const { status } = head
     this.#status = status
-    // The head itself lies in a whole read, which a stream would keep in memory to its end.
+    // The head is a slice of a whole read, which a stream would keep in memory until its end.
     const headers = head.list()
     const header = (name: string): string | null => headerOf(headers, name)
     const length = header('content-length')
@@ -144,10 +146,10 @@ export class StreamAttempt implements ExchangeHandler, ByteReader {
   onData(chunk: Buffer): boolean {
     if (this.#end !== null) return true
     this.#missingBytes -= chunk.length
-    // The read of the socket runs to its end before any microtask.
+    // The whole read of the socket is processed before any microtask.
     if (this.#fresh.push(chunk) === 1) void READY.then(this.#join)
     this.#heldBytes += chunk.length
-    // A reader that waits takes all of this read of the socket.
+    // A waiting reader takes everything from this read of the socket.
     this.#isPaused = this.#reader === null && this.#heldBytes >= this.#aheadBytesMax
     return !this.#isPaused
   }
@@ -165,7 +167,7 @@ export class StreamAttempt implements ExchangeHandler, ByteReader {
       return this.#home.repeatStream(this)
     }
     this.#home.streamEnded(this)
-    // A 304 gives the length of its omitted body, which undici takes for an interrupted body.
+    // A 304 states the length of its omitted body, which undici treats as an interrupted body.
     const isWhole = this.#status === 304 && codeOf(cause) === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH'
     this.#finish(isWhole ? ok(null) : { ok: false, failure: this.#failureOf(cause, breakage) })
     this.#line = null
@@ -179,7 +181,10 @@ export class StreamAttempt implements ExchangeHandler, ByteReader {
     return failureOf(cause, this.#line !== null)
   }
 
-  /** undici fails a request with its body's error, and a body with its socket's. */
+  /**
+   * True if the request's body failed. undici reports the error of the body as that of the request, and the
+   * error of the socket as that of the body.
+   */
   #isOfBody(cause: Error, code: string, { isOfSocket }: Breakage): boolean {
     const { body } = this.request
     if (!(body instanceof Readable)) return false
@@ -194,7 +199,7 @@ export class StreamAttempt implements ExchangeHandler, ByteReader {
     return isStale
   }
 
-  /** Makes one piece of what a read of the socket brought, and hands it to a reader that waits. */
+  /** Joins the chunks of one read of the socket, and passes them to a waiting reader. */
   readonly #join = (): void => {
     const fresh = this.#fresh
     const [first] = fresh
@@ -231,7 +236,7 @@ export class StreamAttempt implements ExchangeHandler, ByteReader {
     this.#timer = this.#lateAfter(leftMs)
   }
 
-  /** Node fires a timer at once when its time is too large. */
+  /** Limits the time: Node fires a timer immediately when its time is too large. */
   #lateAfter(ms: number): NodeJS.Timeout {
     return setTimeout(this.#onLate, Math.min(ms, TIMER_MS_MAX)).unref()
   }
@@ -263,7 +268,7 @@ export class StreamAttempt implements ExchangeHandler, ByteReader {
     clearTimeout(this.#timer)
     this.#stall.close()
     this.#leaveSignal()
-    // An end without an answer is always a failure.
+    // If the exchange ends before its answer began, it is always a failure.
     if (!end.ok) settle?.(end)
     deliver?.(end)
   }
@@ -273,5 +278,5 @@ export class StreamAttempt implements ExchangeHandler, ByteReader {
   }
 }
 
-/** Gives a microtask without the resource for tracing that each `queueMicrotask` makes. */
+/** A resolved promise, to schedule microtasks without the tracing resource that each `queueMicrotask` creates. */
 const READY = Promise.resolve()

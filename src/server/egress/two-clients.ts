@@ -10,10 +10,7 @@ import {
   type WrittenRequest,
 } from './http1/connection.ts'
 
-/**
- * Milliseconds between two looks at the idle connections to a provider; a connection is closed so much
- * earlier than its time. Decision.
- */
+/** Milliseconds between two checks of the idle connections to a provider; a connection is closed earlier by this time. Decision. */
 export const UPSTREAM_IDLE_LOOK_MS = 500
 /** Milliseconds by which an idle connection is closed before the time that the provider names. Decision. */
 export const UPSTREAM_KEEP_ALIVE_MARGIN_MS = 2_000
@@ -22,14 +19,14 @@ export const UPSTREAM_KEEP_ALIVE_MS_MAX = 600_000
 
 export interface TwoClientsDeps {
   readonly connect: Connect
-  /** For bodies that are streams. */
+  /** Connector of undici, which sends bodies that are streams. */
   readonly connectUndici: Connect
   readonly limits: PoolLimits
 }
 
 /**
- * The clients of a trusted origin: a lean one for requests whose body lies in memory, undici for the rest.
- * Both together keep to the bound of connections, and requests wait in one queue for either.
+ * The clients of a trusted origin: a lean one for requests whose body is in memory, undici for the rest. They
+ * share the limit of connections and one queue of waiting requests.
  */
 export class TwoClients implements OriginClient {
   readonly #origin: string
@@ -37,9 +34,9 @@ export class TwoClients implements OriginClient {
   readonly #connections: Connections
   readonly #heads: RequestHeads
   #undici: UndiciClient | null = null
-  /** Exchanges for which a connection is made. */
+  /** Exchanges for which a connection is being opened. */
   readonly #dialing = new Set<ExchangeHandler>()
-  /** Exchanges that have a connection, or make one. */
+  /** Exchanges that have a connection or are opening one. */
   #busy = 0
   #waiting: ExchangeHandler[] = []
   /** Index of the first handler that still waits. */
@@ -80,7 +77,7 @@ export class TwoClients implements OriginClient {
 
   /**
    * Requests are written after the reads of a turn of the loop, on connections that were idle before that
-   * turn: the end of a connection, or unrequested bytes, are seen before a request trusts it.
+   * turn: so that the end of a connection, or unrequested bytes, are noticed before a request uses it.
    */
   readonly #plan = (): void => {
     if (this.#isPlanned) return
@@ -103,7 +100,7 @@ export class TwoClients implements OriginClient {
     if (this.#hasTurn) this.#plan()
   }
 
-  /** A handler waits, and may have a connection. */
+  /** True if a handler waits and may get a connection. */
   get #hasTurn(): boolean {
     return (
       this.#first < this.#waiting.length && (this.#isClosed || this.#busy < this.#deps.limits.connections)
@@ -115,7 +112,7 @@ export class TwoClients implements OriginClient {
     if (this.#first < this.#waiting.length) this.#plan()
   }
 
-  /** @returns false when the handler has to wait for a connection that rests */
+  /** @returns false when the handler must wait: a connection becomes idle once the loop has checked the sockets */
   #send(handler: ExchangeHandler): boolean {
     if (this.#isClosed || handler.isOver) {
       handler.onError(UNSENT, NO_BREAKAGE)
@@ -132,7 +129,7 @@ export class TwoClients implements OriginClient {
     if (idle === null && this.#connections.isResting) return false
     this.#taken(handler)
     if (idle !== null) idle.send(lean, head)
-    // The connections that are left are idle ones of undici, which can send everything.
+    // The only unused connections are idle ones of undici, which can send any request.
     else if (this.#isFull && this.#undici !== null && this.#undici.sockets > this.#undici.busy)
       this.#undici.dispatch(handler)
     else this.#dial(lean, head)
@@ -178,34 +175,34 @@ function isLean(handler: ExchangeHandler): handler is LeanHandler {
   return isWritten(handler.request)
 }
 
-/** Handlers already taken before the queue is copied without them. */
+/** Processed handlers at the front of the queue after which the queue is copied without them. */
 const TAKEN_MAX = 256
 
 export interface ConnectionsDeps {
   readonly origin: URL
   readonly connect: Connect
   readonly headBytesMax: number
-  /** Milliseconds that an idle connection is kept when the other side names no time. */
+  /** Milliseconds that an idle connection is kept when the other side states no time. */
   readonly keepAliveMs: number
-  /** An exchange is over, and its connection rests or is closed. */
+  /** Called when an exchange is over; its connection rests or is closed. */
   readonly freed: () => void
-  /** A connection rests: `settle` is to be called in a later turn of the loop. */
+  /** Called when a connection rests: `settle` is to be called in a later turn of the loop. */
   readonly resting: () => void
 }
 
 /** The connections to one origin, the idle ones in order of their last use. */
 export class Connections implements ConnectionHome {
-  /** Connections that are made, busy or idle. */
+  /** Connections that are opening, busy or idle. */
   open = 0
   readonly freed: () => void
   readonly #deps: ConnectionsDeps
   readonly #target: Parameters<Connect>[0]
   readonly #all = new Set<Connection>()
-  /** The latest last; some may be closed. */
+  /** Idle connections, the last used at the end; some may be closed. */
   #idle: Connection[] = []
   /**
-   * Connections whose exchange has ended since the loop last looked at all sockets: a server may say that it
-   * keeps a connection, and end it.
+   * Connections whose exchange has ended since the loop last checked all sockets: a server may announce that
+   * it keeps a connection, and still close it.
    */
   #resting: Connection[] = []
   #clock: NodeJS.Timeout | null = null
@@ -235,7 +232,7 @@ export class Connections implements ConnectionHome {
     return this.#resting.length > 0
   }
 
-  /** The loop has looked at all sockets. */
+  /** Called when the loop has checked all sockets: resting connections become idle. */
   settle(): void {
     if (this.#resting.length === 0) return
     for (const connection of this.#resting) if (connection.isOpen) this.#idle.push(connection)
@@ -246,7 +243,7 @@ export class Connections implements ConnectionHome {
   dial(made: (connection: Connection | null, error: Error) => void): void {
     this.open++
     this.#deps.connect(this.#target, (error, socket) => {
-      // A connection may break as it is made.
+      // A connection may break while it is being opened.
       if (error === null && !socket.destroyed && !this.#isClosed) {
         const connection = new Connection(socket, this, this.#deps.headBytesMax)
         this.#all.add(connection)
@@ -271,7 +268,7 @@ export class Connections implements ConnectionHome {
     this.#all.delete(connection)
   }
 
-  /** Closes the idle connection that has waited longest. */
+  /** Closes the connection that has been idle longest. */
   closeOldest(): void {
     this.#idle.find(({ isOpen }) => isOpen)?.cut(NOT_KEPT)
   }
@@ -283,8 +280,8 @@ export class Connections implements ConnectionHome {
   }
 
   /**
-   * Closes the connections whose time is over. One clock looks at all of them, and costs a connection nothing
-   * while it is in use.
+   * Closes connections that were idle for too long. One timer checks all of them, at no cost for connections
+   * in use.
    * @param nowMs `performance.now()`
    */
   look(nowMs: number): void {

@@ -17,18 +17,18 @@ import { isWritable } from './http1/connection.ts'
 export interface PoolLimits {
   readonly connections: number
   readonly waiting: number
-  /** Milliseconds that an idle connection is kept when the other side names no time. */
+  /** Milliseconds that an idle connection is kept when the other side states no time. */
   readonly keepAliveTimeout: number
   /** Milliseconds that an idle connection is kept at most. */
   readonly keepAliveMaxTimeout?: number
-  /** Bytes of the headers of a response; absent: as Node's own client. */
+  /** Largest headers of a response in bytes; absent: the default of Node's own client. */
   readonly maxHeaderSize?: number
 }
 
 export interface UndiciDeps {
   readonly connect: Connect
   readonly limits: PoolLimits
-  /** Called before a connection is made. */
+  /** Called before a connection is opened. */
   readonly connecting?: () => void
   /** An exchange is over. */
   readonly freed?: () => void
@@ -36,7 +36,7 @@ export interface UndiciDeps {
 
 /** undici's pool of one origin, for bodies that are streams and for destinations that callers chose. */
 export class UndiciClient implements OriginClient {
-  /** Connections that are made, busy or idle. */
+  /** Connections that are opening, busy or idle. */
   sockets = 0
   /** Exchanges that undici has. */
   busy = 0
@@ -59,7 +59,7 @@ export class UndiciClient implements OriginClient {
       headersTimeout: 0,
       bodyTimeout: 0,
       connect: (options, connected) => {
-        // undici connects once more for a request that was cut, although no request waits for that
+        // undici opens another connection after a request was cut, although no request waits for that
         // connection.
         queueMicrotask(() => {
           if (this.#queued === 0) return connected(new Error('no call is waiting for a connection'), null)
@@ -93,14 +93,14 @@ export class UndiciClient implements OriginClient {
     return this.#pool.destroy()
   }
 
-  /** An exchange has a connection, or will have none. */
+  /** Called when an exchange gets a connection, or will get none. */
   unqueued(): void {
     this.#queued--
   }
 
   ended(): void {
     this.busy--
-    // undici takes a connection for idle in the next turn, and would make another one until then.
+    // undici regards the connection as idle only in the next turn, and would open another one before.
     setImmediate(this.#freed)
   }
 
@@ -110,13 +110,13 @@ export class UndiciClient implements OriginClient {
 
   isStale(error: Error): boolean {
     if (this.#staleErrors.has(error)) return true
-    // undici itself creates this error when the server closed the connection properly; the error shows
-    // how much the socket had read.
+    // undici itself creates this error when the server closed the connection properly; it shows how many bytes
+    // the socket had read.
     const { socket } = error as { socket?: { bytesRead?: number } }
     return (socket?.bytesRead ?? 0) > 0
   }
 
-  /** Runs before undici's own listeners end or fail the request on the connection. */
+  /** Adds listeners that run before undici's own listeners end or fail the request on the connection. */
   #noted(made: Parameters<Parameters<Connect>[1]>): Parameters<Parameters<Connect>[1]> {
     const [, socket] = made
     if (socket === null) this.sockets--
@@ -131,9 +131,9 @@ export class UndiciClient implements OriginClient {
   }
 }
 
-/** undici's handler in the form with raw headers, which saves parsing them all. */
+/** An undici handler that gets raw headers, so that not all of them are parsed. */
 class Dispatched implements Dispatcher.DispatchHandler, Line {
-  // undici keeps what it has read.
+  // Not lent: undici keeps the bytes that it has read.
   readonly isLent = false
   readonly #handler: ExchangeHandler
   readonly #client: UndiciClient
@@ -158,7 +158,7 @@ class Dispatched implements Dispatcher.DispatchHandler, Line {
     this.#unqueued()
     this.#handler.isQueued = false
     this.#cut = cut
-    // undici drops a request that throws; `cut` would end the connection.
+    // undici drops a request whose handler throws; `cut` would end the connection.
     if (!this.#handler.onConnect(this)) throw UNSENT
   }
 

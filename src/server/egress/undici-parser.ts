@@ -14,8 +14,8 @@ interface Parser {
 
 /**
  * Ends the pause of a connection that has ended, before undici's own handler runs: undici asserts that an
- * answer which ends with its connection is not paused, and an exception in that listener would end the
- * process. All bytes were read before, so that memory does not grow.
+ * answer which ends with its connection is not paused, and the exception in its listener would end the
+ * process. All bytes have been read by then, so that memory does not grow.
  */
 export function detach(socket: Socket): void {
   const parser = parserOf(socket)
@@ -23,8 +23,8 @@ export function detach(socket: Socket): void {
 }
 
 /**
- * Prevents undici from taking a broken connection for the end of an answer that ends with its connection: the
- * assertion above would fail there too, and a part would pass for the whole. RFC 9112 §8.
+ * Prevents undici from treating a broken connection as the end of an answer that ends with its connection: the
+ * assertion above would fail, and a partial answer would be taken for a complete one. RFC 9112 §8.
  */
 export function broken(socket: Socket): void {
   const parser = parserOf(socket)
@@ -32,19 +32,19 @@ export function broken(socket: Socket): void {
 }
 
 /**
- * Hands what a connection has read to undici's parser in the callback of the read. By itself undici waits for
- * `readable`, which costs an event of a stream as much as all parsing of it: a stream buffer, a tick, and 64
- * KiB of memory for each read. A connection that undici has paused is read the usual way, with the bounds of
- * a stream.
+ * Passes the bytes of a connection to undici's parser in the callback of the read. By default undici waits for
+ * `readable`, which costs as much as parsing an event of a stream: a stream buffer, a tick, and 64 KiB of
+ * memory for each read. A connection that undici has paused is read in the usual way, with the limits of a
+ * stream.
  * @param bytesMax of one read
  */
 export function directRead(bytesMax: number): OnReadOpts {
-  // One for all connections: a callback runs to its end before the next read.
+  // One buffer for all connections: a callback runs to its end before the next read.
   const buffer = Buffer.alloc(bytesMax)
   return {
     buffer,
     callback(this: Socket, length: number): boolean {
-      // undici keeps slices of a head and of an answer.
+      // Copied, since undici keeps slices of a head and of an answer.
       const bytes = Buffer.from(buffer.subarray(0, length))
       const parser = parserOf(this)
       if (parser === null || parser.ptr === null || parser.paused || this.readableLength > 0)

@@ -24,8 +24,8 @@ export const VETTED_CALLS_MAX = 1_024
 /** Sockets of one front to destinations that callers chose, idle sockets included. Decision. */
 export const VETTED_SOCKETS_MAX = 1_536
 /**
- * Connection pools of one front to destinations that callers chose: as many as calls. The least recently used
- * idle pool is closed first. Decision.
+ * Connection pools of one front to destinations that callers chose; as many as VETTED_CALLS_MAX. The least
+ * recently used idle pool is closed first. Decision.
  */
 export const VETTED_POOLS_MAX = 1_024
 /**
@@ -57,18 +57,15 @@ const LIMITS = {
 /** Share of the places for sockets above which idle pools are closed, so that a new connection finds a place. */
 const CROWDED_SHARE = 3 / 4
 
-/**
- * The pools to destinations that callers chose: callers can name any number of destinations, so that
- * everything here is bounded.
- */
+/** The pools to destinations that callers chose: callers can name any number of destinations, so that all numbers here are limited. */
 export class VettedOrigins {
   readonly #deps: VettedDeps
-  /** In order of their use, the latest last. */
+  /** Pools in the order of their last use, the latest last. */
   readonly #pools = new Map<string, KeptPool>()
   readonly #places = {
     take: async (): Promise<void> => {
       if (this.#sockets >= VETTED_SOCKETS_MAX * CROWDED_SHARE) this.#dropIdle()
-      // A destroyed socket closes at the end of the loop's turn, and counts until then.
+      // A destroyed socket closes at the end of the loop's turn, and is counted until then.
       for (let turn = 0; turn < 2 && this.#sockets >= VETTED_SOCKETS_MAX; turn++) await setImmediate()
       if (this.#sockets >= VETTED_SOCKETS_MAX) throw new GateBusy()
       this.#sockets++
@@ -96,7 +93,7 @@ export class VettedOrigins {
         return pool === null ? fail('busy') : pool.call({ ...request, headers: plainly(request.headers) })
       },
       exchange: async (request) => {
-        // Another form would name an authority of its own.
+        // A path that does not begin with a slash could name another authority.
         if (!request.path.startsWith('/')) return fail('header_invalid')
         const pool = this.#poolTo(to, true)
         return pool === null
@@ -128,7 +125,8 @@ export class VettedOrigins {
   /**
    * Null when the gate has no room for a call. Workspaces share no connection: bytes that one workspace wrote
    * on it, or made the other side send ahead, would be read as those of the next workspace.
-   * @param isLong the call may take minutes: it has connections apart, so that short ones keep theirs
+   * @param isLong the call may take minutes: it uses separate connections, so that it does not occupy those of
+   * short calls
    */
   #poolTo(to: Target, isLong: boolean): PooledOrigin | null {
     const { workspaceId } = to
@@ -142,7 +140,10 @@ export class VettedOrigins {
     return kept.pool
   }
 
-  /** No workspace takes all of the gate: slow destinations of one workspace would otherwise stop the calls of all. */
+  /**
+   * True if the workspace may make another call. No workspace can use the whole gate: its slow destinations
+   * would otherwise block the calls of all others.
+   */
   #hasRoom(workspaceId: string | undefined): boolean {
     let all = 0
     let own = 0

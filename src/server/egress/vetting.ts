@@ -43,7 +43,7 @@ export function refusal(rule: DestinationRule, cause?: unknown): Failure {
   }
 }
 
-/** The port of a destination whose host and port are permitted at all; the addresses of its name are checked later. */
+/** The port of a destination, if its host and port are permitted; the addresses of its name are checked later. */
 export function portOf({ host, port }: Destination): Outcome<number> {
   if (hostFormOf(host) === null) return { ok: false, failure: refusal('host') }
   const wanted = port ?? 443

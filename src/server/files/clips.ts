@@ -10,10 +10,7 @@ import { ObjectWriting, type ObjectDeps } from './object-writing.ts'
  */
 export const VIDEO_CLIP_ROOM_BYTES = 67_108_864
 
-/**
- * Clips on their way from a provider into storage. A clip that fails or throws leaves at most one object
- * without a row, which the sweep removes.
- */
+/** Copies clips from a provider into storage. A copy that fails or throws leaves at most one object without a row, which the sweep removes. */
 export function createVideoClips(deps: ObjectDeps): VideoClips {
   return {
     store: (input) => storeClip(deps, input),
@@ -43,7 +40,7 @@ async function storeClip(deps: ObjectDeps, input: ClipInput): Promise<Outcome<St
   }
 }
 
-/** Passes the same bytes on and fails where the bytes are no MP4. */
+/** Passes the bytes on unchanged, and fails when they are not an MP4. */
 function checked(bytes: ByteReader): ByteReader {
   const walk = new Mp4Walk()
   return {
@@ -68,18 +65,19 @@ const NEEDED = ['moov', 'mdat'] as const
 const WANTED: ReadonlySet<string> = new Set([FIRST, ...NEEDED])
 
 /**
- * Follows the outermost boxes of an MP4 as the bytes pass, in pieces of any size, and reads nothing but the
- * box headers. They are enough to distinguish a clip from a page of text, and a whole clip from a cut one.
+ * Follows the outermost boxes of an MP4 while its bytes are passed on, in pieces of any size, and reads only
+ * the box headers. They suffice to distinguish a clip from a page of text, and a complete clip from a cut-off
+ * one.
  */
 export class Mp4Walk {
   readonly #header = Buffer.alloc(HEADER_BYTES)
   #headerBytes = 0
-  /** Bytes of the current box that are still to come. Infinity: the box reaches to the end of the file. */
+  /** Bytes of the current box that are still missing. Infinity: the box extends to the end of the file. */
   #left = 0
   readonly #seen = new Set<string>()
   #isBroken = false
 
-  /** @returns false as soon as the bytes can be no MP4 */
+  /** @returns false as soon as the bytes cannot be an MP4 */
   take(bytes: Uint8Array): boolean {
     let at = 0
     while (at < bytes.length && !this.#isBroken) {
@@ -94,7 +92,7 @@ export class Mp4Walk {
     return !this.#isBroken
   }
 
-  /** True when the bytes ended at the end of a box and every needed box was there. */
+  /** True when the bytes ended at the end of a box and every needed box was present. */
   get isWhole(): boolean {
     const isAtEnd = this.#headerBytes === 0 && (this.#left === 0 || this.#left === Infinity)
     return !this.#isBroken && isAtEnd && NEEDED.every((type) => this.#seen.has(type))

@@ -4,8 +4,8 @@ import type { ByteReader } from '../ports/byte-streams.ts'
 import type { IntakeSession, IntakeVerdict } from '../ports/files/intake.ts'
 
 /**
- * Moves the bytes of a reader into a session, at the session's pace. `copy` closes the reader; the caller
- * still has to cancel the session. Failures: those of the reader and the session, and how the signal ended.
+ * Copies the bytes of a reader into a session, at the session's pace. `copy` closes the reader; the caller
+ * still has to cancel the session. Failures: those of the reader and the session, and that of the signal.
  */
 export async function copy(
   reader: ByteReader,

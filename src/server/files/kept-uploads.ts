@@ -14,8 +14,8 @@ export interface KeepingDeps {
 }
 
 /**
- * Files at providers whose uploads may be repeated. Sluice has no row for such a file, so the description
- * that the provider gave is kept. As with own storage, the body of a repetition is read and compared and
+ * Files at providers whose uploads may be repeated. Sluice has no row for such a file, so the description that
+ * the provider gave is kept. As with Sluice's own storage, the body of a repetition is read and compared but
  * never sent, whatever happened to the file since.
  */
 export function keepUploads(providerFiles: ProviderFiles, deps: KeepingDeps): ProviderFiles {

@@ -25,7 +25,7 @@ const SEAL_HEADER_BYTES = 256
 /** Share of the plain bytes that sealing adds: a tag of 16 bytes for each 64 KiB. Design §5. */
 const SEAL_SHARE = 1 / 4_096
 
-/** An object on its way into storage: staged, sealed, published. The caller keeps the rows. Design §5. */
+/** The writing of an object into storage: it is staged, sealed and published. The caller keeps the rows. Design §5. */
 export class ObjectWriting {
   readonly #deps: ObjectDeps
   readonly #input: ObjectInput
@@ -44,7 +44,7 @@ export class ObjectWriting {
   }
 
   /**
-   * @param bytesAtMost the most plain bytes that can come. Failures: those of `Storage.stage`,
+   * @param bytesAtMost the most plain bytes that can arrive. Failures: those of `Storage.stage`,
    * `KeyRing.current`, `Intake.open`, and of the signal
    */
   async open({
@@ -96,7 +96,7 @@ export interface TransferDeps {
   readonly unsealing: Unsealing
 }
 
-/** The facts that a source reports of its file when the session has the last byte. */
+/** Facts about its file that a source reports when the session has the last byte. */
 export interface Written {
   readonly filename: string
   readonly purpose: string | null
@@ -107,16 +107,16 @@ export interface Written {
 
 interface Source {
   readonly content: 'refuse' | 'type'
-  /** Plain bytes: the most that the source can give. */
+  /** The most plain bytes that the source can deliver. */
   readonly bytesAtMost: number
   /** Writes the whole source into the session and finishes the session. */
   fill(session: IntakeSession): Promise<Outcome<Written>>
 }
 
 /**
- * A pending row on its way to a stored file: first the object, then the commit. A failure or an exception
- * undoes the steps in the opposite order. Steps that only the sweep may undo stay recorded in the row for the
- * sweep. Design §5.
+ * Turns a pending row into a stored file: first the object is written, then the row is committed. A failure or
+ * an exception undoes the steps in the opposite order. Steps that only the sweep may undo stay recorded in the
+ * row for the sweep. Design §5.
  */
 export class FileWriting {
   readonly #deps: TransferDeps
@@ -161,7 +161,7 @@ export class FileWriting {
     if (!published.ok) return published
     if (signal.aborted) return { ok: false, failure: endedBy(signal) }
     const committed = await files.commit(this.#row, facts)
-    // The sweep took the row over and may have looked for the bytes before they were published.
+    // The sweep took over the row, and may have looked for the bytes before they were published.
     if (!committed.ok && committed.failure.name === 'upload_lost') await storage.remove(this.#row.id)
     return committed
   }

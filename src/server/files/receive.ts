@@ -6,26 +6,26 @@ import type { Intake, IntakeSession, IntakeVerdict } from '../ports/files/intake
 /** The bytes of the workspace's quota that are reserved for an upload. */
 export interface Reservation {
   readonly bytes: number
-  /** Grows the reservation to cover so many bytes. */
+  /** Increases the reservation to this many bytes. */
   extend(bytes: number): Promise<Outcome<null>>
 }
 
-/** A reservation for bytes that are not stored or that count in no quota. */
+/** A reservation for bytes that are not stored or that count toward no quota. */
 export const UNLIMITED: Reservation = {
   bytes: Infinity,
   extend: () => Promise.resolve({ ok: true, value: null }),
 }
 
 export interface Received {
-  /** Null where the request names no file. */
+  /** Null when the request names no file. */
   readonly filename: string | null
   readonly fields: ReadonlyMap<string, string>
   readonly verdict: IntakeVerdict
 }
 
 /**
- * Moves an upload into a session until both have ended. The flow pauses while the session's window is full,
- * and while bytes have come that no reservation covers. The outcome settles once; the caller still has to
+ * Copies an upload into a session until both have ended. The upload pauses while the session's window is full,
+ * and while more bytes have arrived than are reserved. The outcome settles once; the caller still has to
  * cancel the session. Failures: those of the upload, the session and the reservation.
  */
 export function receive(
@@ -136,7 +136,7 @@ class Receiving implements UploadSink {
     )
   }
 
-  /** A rejection is a bug, and ends this upload alone. */
+  /** Waits for a step. A rejection is a bug; it ends only this upload. */
   #wait(step: Promise<void>): void {
     step.catch((cause: unknown) => this.fail({ name: 'internal', cause }))
   }

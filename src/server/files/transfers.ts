@@ -32,7 +32,7 @@ export function createTransfers(deps: TransferDeps): Transfers {
   }
 }
 
-/** Removes the row first: the sweep finds leftover bytes. Design §5. */
+/** Removes the row first: bytes left behind are found by the sweep. Design §5. */
 async function remove(
   { files, storage }: TransferDeps,
   workspaceId: string,
@@ -86,12 +86,12 @@ async function openContainerFile(
   return ok({ content, file: { path: from.path, sizeBytes, changedAt, version } })
 }
 
-/** No caller waits for the close, and nothing can be done when the system refuses it. */
+/** Closes without waiting: no caller needs the result, and nothing can be done if the system refuses. */
 function release(object: StoredObject): void {
   object.close().catch(() => undefined)
 }
 
-/** Stores an upload, or compares it with what the same `Idempotency-Key` has stored. */
+/** Stores an upload, or compares it with the upload that was stored under the same `Idempotency-Key`. */
 async function storeFile(deps: TransferDeps, upload: Upload, input: StoreInput): Promise<Outcome<Stored>> {
   const { workspaceId, idempotency, signal } = input
   const { bytesAtMost, slackBytes } = upload
@@ -117,7 +117,7 @@ async function storeFile(deps: TransferDeps, upload: Upload, input: StoreInput):
   return stored.ok ? ok({ file: stored.value, isReplay: false }) : stored
 }
 
-/** The bytes that a row has reserved, which grow as more arrive. */
+/** The bytes that a row has reserved; they grow as more arrive. */
 function reservationOf({ files }: TransferDeps, row: PendingFile, signal: AbortSignal): Reservation {
   return {
     get bytes() {
@@ -170,7 +170,7 @@ interface Target {
   readonly signal: AbortSignal
 }
 
-/** Failures after which certainly nothing was published. */
+/** Failures after which certainly no file was published. */
 const NOTHING_PUBLISHED = new Set<FailureName>([
   'container_path_invalid',
   'containers_unsupported',
@@ -178,9 +178,9 @@ const NOTHING_PUBLISHED = new Set<FailureName>([
 ])
 
 /**
- * A reservation on its way to a container file: the bytes are staged, the path is claimed, the file is
- * published and counted. The claim counts as a use of the container. A removal of the container sees the
- * claim, and the claim waits for a removal that came first, so neither takes what the other works on.
+ * Turns a reservation into a container file: the bytes are staged, the path is claimed, the file is published
+ * and counted. The claim counts as a use of the container. A removal of the container respects existing
+ * claims, and a claim waits for a removal in progress, so that neither interferes with the other.
  */
 class ContainerWriting {
   readonly #deps: TransferDeps
@@ -232,7 +232,7 @@ class ContainerWriting {
     })
   }
 
-  /** The file that lies at the path afterwards is the one that counts, even when another writer put it there. */
+  /** The file at the path afterwards is counted, even when another writer put it there. */
   async #publish(claim: PathClaim, staging: Staging): Promise<Outcome<WrittenFile>> {
     const {
       storage: { containers },
@@ -247,7 +247,7 @@ class ContainerWriting {
     const isGone = !there.ok && there.failure.name === 'container_file_unknown'
     const found = there.ok ? there.value.sizeBytes : isGone ? 'nothing' : 'unknown'
     const isKnown = published.ok || NOTHING_PUBLISHED.has(published.failure.name)
-    // Where `release` fails, the claim runs out and the sweep measures the path.
+    // If `release` fails, the claim expires and the sweep measures the path.
     await sizes.release(claim, isKnown ? found : 'unknown')
     if (!published.ok) return published
     // Another process removed the file at once. This upload has no file to report, so the caller gets a
@@ -282,7 +282,7 @@ async function receivePlain(
 }
 
 /**
- * Copies a container file into a file of its own. A repetition under its `Idempotency-Key` gets the first
+ * Copies a container file into a new stored file. A repetition under its `Idempotency-Key` gets the first
  * reply, whatever happened to the container file since.
  */
 async function promote(deps: TransferDeps, from: ContainerPath, input: StoreInput): Promise<Outcome<Stored>> {
@@ -330,14 +330,17 @@ async function promoteOpened(
   return stored.ok ? ok({ file: stored.value, isReplay: false }) : stored
 }
 
-/** The sandbox may write the file during the copy, and a mix of two contents is worthless. Failures: those of `copy`. */
+/**
+ * Copies a file that must not change meanwhile: if the sandbox wrote it during the copy, a mix of two contents
+ * would be worthless. Failures: those of `copy`.
+ */
 async function copyWhole(
   object: StoredObject,
   session: IntakeSession,
   signal: AbortSignal,
 ): Promise<Outcome<IntakeVerdict>> {
   const verdict = await copy(object.read(0, object.sizeBytes, { signal }), session, signal)
-  // A file that has become shorter looks damaged.
+  // A file that became shorter during the copy seems damaged.
   if (!verdict.ok && verdict.failure.name !== 'content_damaged') return verdict
   const unchanged = await object.isUnchanged()
   if (!unchanged.ok) return unchanged
@@ -348,7 +351,7 @@ async function copyWhole(
   })
 }
 
-/** Stored files are never empty and have one size limit, whatever their source. */
+/** Checks a file before its copy: stored files are never empty and have one size limit, whatever their source. */
 function promotable(opened: Outcome<StoredObject>): Outcome<StoredObject> {
   if (!opened.ok) return opened
   if (opened.value.sizeBytes === 0) return fail('file_empty')

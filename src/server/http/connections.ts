@@ -2,13 +2,10 @@ import { readFileSync } from 'node:fs'
 
 /** Connections of callers that one front holds at once. Decision. */
 export const CONNECTIONS_MAX = 50_000
-/**
- * File descriptors that are reserved for providers, stores and files where the process has few; at most half
- * of all. Decision.
- */
+/** File descriptors that are reserved for providers, stores and files when the process has few; at most half of all descriptors. Decision. */
 export const DESCRIPTORS_RESERVED = 1_024
 
-/** Counts the connections of a front: an idle connection costs its client nothing, and takes a file descriptor here. */
+/** Counts the connections of a front: an idle connection costs its client nothing, but occupies a file descriptor here. */
 export class Connections {
   readonly #max: number
   #open = 0
@@ -27,7 +24,7 @@ export class Connections {
     return this.#refused
   }
 
-  /** @returns whether the new connection may stay; `left` is called for refused connections too */
+  /** Counts a new connection. @returns whether it may stay; `left` is called for refused connections too */
   came(): boolean {
     if (++this.#open <= this.#max) return true
     this.#refused++
@@ -41,7 +38,7 @@ export class Connections {
 
 /**
  * Connections that this process may hold, so that enough descriptors remain for providers and stores.
- * @param streams long calls to providers that the front makes at once: SLUICE_STREAMS
+ * @param streams concurrent long calls of the front to providers: SLUICE_STREAMS
  * @param limits text of `/proc/self/limits`; without it, as on other systems, only the named limit applies
  */
 export function connectionsMax(streams: number, limits: string = ownLimits()): number {

@@ -6,18 +6,18 @@ import type { Timers } from './timers.ts'
 import type { BodyBudget } from './body/body.ts'
 import type { UnreadAnswers } from '../limits/loop-share.ts'
 
-/** Bytes of a missing body that the library may drop by itself after a reply. Decision. */
+/** Bytes of a body still missing after a reply that the library may drop by itself. Decision. */
 export const SWALLOW_BYTES_MAX = 64 * 1024
 
 /**
  * Share of answers without a body that end their connection. Only bodies show whether the client reads:
  * without this, HEAD requests and preflights with unread answers would fill the library's buffer without
- * bound. Decision.
+ * limit. Decision.
  */
 export const LAST_BODILESS_SHARE = 1 / 32
 
 export interface OpenExchange extends Listed {
-  /** The node stops and cannot wait: answers now, unless the call has its answer. */
+  /** Called when the node stops and cannot wait: answers now, unless the call already has its answer. */
   drain(): void
 }
 
@@ -26,7 +26,7 @@ export interface ExchangeHost {
   readonly budget: BodyBudget
   readonly readEnd: ReadEnd
   readonly unread: UnreadAnswers
-  /** Exchanges in progress; each leaves when it settles. */
+  /** Exchanges in progress; each is removed when it settles. */
   readonly open: SwapList<OpenExchange>
   /** A number from 0 to below 1. */
   random(): number
@@ -37,17 +37,17 @@ export interface ExchangeHost {
 }
 
 export interface ExchangeOwner {
-  /** The organization to which an unread answer's memory counts; null before the caller is known. */
+  /** The organization to which the memory of an unread answer is counted; null before the caller is known. */
   readonly organizationId: string | null
-  /** The deadline passed without an answer: answer now. */
+  /** Called when the deadline passed without an answer: must answer now. */
   expired(): void
-  /** The node stops and cannot wait: answer now. */
+  /** Called when the node stops and cannot wait: must answer now. */
   drained(): void
-  /** A callback threw: a bug. Answer now; when it is too late for an answer, the connection is cut. */
+  /** Called when a callback threw, which is a bug: must answer now. If it is too late for an answer, the connection is cut. */
   crashed(error: unknown): void
-  /** The rest of a started answer is unavailable; its connection is cut. */
+  /** Called when the rest of an answer in progress is unavailable; its connection is cut. */
   broken(failure: Failure): void
-  /** The exchange is over, and all resources are returned; called exactly once. */
+  /** Called exactly once, when the exchange is over and all resources are returned. */
   settled(): void
 }
 

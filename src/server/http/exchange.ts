@@ -22,18 +22,18 @@ import { isBodiless, writeBegin, writeHead, writeHeadAlone, writeWithoutBody } f
 import type { ReplyWriter, Writing } from './reply/writing.ts'
 
 /**
- * One request and its reply. The only owner of the response object, which becomes null when the client leaves
- * or the final write is done.
+ * One request and its reply. The only owner of the response object, which becomes null when the client
+ * disconnects or the final write is done.
  *
- * The exchange settles once: when the reply is written or the client is gone, and no operation runs on its
- * behalf.
+ * The exchange settles once: when the reply is written or the client has disconnected, and no operation runs
+ * for it any more.
  */
 export class Exchange implements UploadSocket, TimedExchange, ReadExchange, OpenExchange {
   place = -1
   readonly time = new CallTime(this)
   /** Status of the reply; 0 before the reply. */
   status = 0
-  /** Bytes of the reply's body that the library has taken, once the reply has ended. */
+  /** Bytes of the reply's body that were passed to the library, known once the reply has ended. */
   bytes = 0
   isClientGone = false
   readonly #host: ExchangeHost
@@ -42,15 +42,15 @@ export class Exchange implements UploadSocket, TimedExchange, ReadExchange, Open
   #res: WireResponse | null
   #body: BodyTaker | null = null
   readonly #reading: SocketReading
-  /** The end of a refused body and of its connection; null before an answer needs them. */
+  /** Drops a refused body and closes its connection; null until an answer needs this. */
   #refused: RefusedBody | null = null
   #writer: ReplyWriter | null = null
   /** The reply in progress, whose `done` must still be called. */
   #reply: Reply | null = null
   #giveUnread: (() => void) | null = null
-  /** The caller has a key for the operation. */
+  /** True when the caller has a key for the operation. */
   #isLetIn = false
-  /** An operation runs, and its end is awaited. */
+  /** True while an operation runs whose end is awaited. */
   #isWorking = false
   #mayOutlive = false
   #isAnswered = false
@@ -66,7 +66,7 @@ export class Exchange implements UploadSocket, TimedExchange, ReadExchange, Open
     host.open.add(this)
   }
 
-  /** True once the client left or was answered: no further answer can reach the client. */
+  /** True once the client disconnected or was answered: no further answer can reach it. */
   get isOver(): boolean {
     return this.#res === null || this.#isAnswered
   }
@@ -79,7 +79,7 @@ export class Exchange implements UploadSocket, TimedExchange, ReadExchange, Open
     return this.#body?.isReceiving === true
   }
 
-  /** Raises the number of bytes that are dropped if this body is refused. */
+  /** Called when the caller has a valid key: more bytes are dropped if this body is refused. */
   letIn(): void {
     this.#isLetIn = true
   }
@@ -109,7 +109,7 @@ export class Exchange implements UploadSocket, TimedExchange, ReadExchange, Open
     return body
   }
 
-  /** The body is complete: the operation has its whole time from now on. */
+  /** Called when the body is complete: the operation has its full time from now on. */
   restartDeadline(now: number): void {
     this.time.restart(now)
   }
@@ -123,7 +123,7 @@ export class Exchange implements UploadSocket, TimedExchange, ReadExchange, Open
     return this.#body === null ? this.#head.declared === 0 : this.#body.isComplete
   }
 
-  /** The handler returned, or the last of the body arrived, without an answer so far. */
+  /** Called when the handler returned, or the last byte of the body arrived, and there is no answer yet. */
   awaitAnswer(): void {
     if (!this.isOver && this.isWhole) this.#host.readEnd.atEnd(this.#reading)
   }
@@ -136,7 +136,7 @@ export class Exchange implements UploadSocket, TimedExchange, ReadExchange, Open
     this.#host.readEnd.after(this, act)
   }
 
-  /** When the connection is read while the call has no answer. */
+  /** Controls when the connection is read while the call has no answer. */
   get reading(): Pick<SocketReading, 'hold' | 'watch'> {
     return this.#reading
   }
@@ -146,8 +146,9 @@ export class Exchange implements UploadSocket, TimedExchange, ReadExchange, Open
   }
 
   /**
-   * An operation begins; `rest` ends it, once. Until then it holds the body's bytes, and the exchange settles
-   * only if the operation misses its deadline, or its client leaves and the operation does not outlive that.
+   * Called when an operation begins; `rest` is called once when it ends. Until then it holds the body's bytes.
+   * The exchange settles earlier only if the operation misses its deadline, or its client disconnects and the
+   * operation does not outlive its client.
    */
   work(outlivesClient: boolean): void {
     this.#isWorking = true
@@ -162,7 +163,7 @@ export class Exchange implements UploadSocket, TimedExchange, ReadExchange, Open
     this.#settle()
   }
 
-  /** Answers. A second answer, or an answer to a client that left, is dropped and its memory returned. */
+  /** Answers. A second answer, or an answer to a client that disconnected, is dropped and its memory returned. */
   send(reply: Reply): void {
     try {
       if (this.isOver) return void reply.done?.()
@@ -175,14 +176,14 @@ export class Exchange implements UploadSocket, TimedExchange, ReadExchange, Open
     }
   }
 
-  /** The request's body continues while the answer flows: the server behind the relay decides how much of the body it wants. */
+  /** Relays an answer. The request's body continues meanwhile: the server behind the relay decides how much of it to read. */
   #relay(reply: Reply): void {
     const res = this.#res
     const body = reply.relayed
     if (res === null || body === undefined) return
     const isReceiving = this.#body?.isComplete === false
     if (!isReceiving) this.resumeBody()
-    // As in `#begin`; this answer stays open by itself.
+    // As in `#begin`, but this answer stays open anyway.
     const isLast = isReceiving || this.#head.declared === null || this.#head.isLast || this.#host.isClosing
     const writer = (this.#writer = new RelayWriter({ body, ...this.#writing(res, isLast) }))
     res.cork(() => {
@@ -192,7 +193,7 @@ export class Exchange implements UploadSocket, TimedExchange, ReadExchange, Open
     this.#reading.wrote()
   }
 
-  /** Begins an answer of events; null when no answer can reach the client. */
+  /** Begins an answer of events; null when an answer can no longer reach the client. */
   events(reply: Reply, silence: () => Uint8Array): EventWriter | null {
     const res = this.#res
     if (this.isOver || res === null) return null
@@ -219,8 +220,8 @@ export class Exchange implements UploadSocket, TimedExchange, ReadExchange, Open
       over: () => this.#written(),
       broken: (failure) => this.#owner.broken(failure),
       guard: (act) => this.guard(act),
-      // The library cuts slow readers of an otherwise idle socket; a beat on a socket that still receives
-      // would lose the body.
+      // The library cuts slow readers of a socket that receives nothing. On a socket that still receives, a
+      // beat would lose a part of the body.
       beat: () => void (this.#body?.isComplete === false || this.#reading.beat()),
       wrote: () => {
         this.#reading.wrote()
@@ -243,7 +244,7 @@ export class Exchange implements UploadSocket, TimedExchange, ReadExchange, Open
     return (this.#refused ??= new RefusedBody(this, this.#isLetIn))
   }
 
-  /** An answer that the head alone decides goes out before the rest of the body, which is dropped after the answer. */
+  /** Begins the answer. An answer that depends only on the head is sent before the rest of the body, which is then dropped. */
   #begin(reply: Reply): void {
     this.resumeBody()
     const isWhole = this.isWhole
@@ -252,10 +253,10 @@ export class Exchange implements UploadSocket, TimedExchange, ReadExchange, Open
     const isDrawn = isBodiless(reply, this.#isHead) && this.#host.random() < LAST_BODILESS_SHARE
     const isLast = isUnread || isDrawn || this.#head.isLast || this.#host.isClosing
     if (!isWhole && (isLast || this.#head.declared === null)) this.#ofRefused.readAway()
-    // After a chunked body there may be a second request that a proxy took for a part of the body. The
-    // library runs the bytes that follow in the same read, and forgets that the connection ends, unless the
-    // answer is still open then; an open answer makes the library cut the connection. An answer with a body
-    // stays open by itself.
+    // After a chunked body there may be a second request that a proxy took for a part of the body. If the
+    // answer has ended, the library processes the bytes that follow in the same read, and forgets that the
+    // connection must close. If the answer is still open, the library cuts the connection. An answer with a
+    // body is still open anyway.
     if (this.#head.declared === null || (isLast && isEmpty(reply.body))) {
       const later = ownedReply(reply)
       setImmediate(() => this.guard(() => this.#write(later, true)))
@@ -266,7 +267,7 @@ export class Exchange implements UploadSocket, TimedExchange, ReadExchange, Open
   drain(): void {
     this.time.end('drain')
     if (!this.isOver) this.#owner.drained()
-    // The operation of a stream has the signal, and notifies the client itself.
+    // The operation of a stream has received the signal, and notifies the client itself.
     else if (!(this.#writer instanceof EventWriter)) this.#res?.close()
   }
 
@@ -281,9 +282,8 @@ export class Exchange implements UploadSocket, TimedExchange, ReadExchange, Open
   }
 
   /**
-   * Writes by `tryEnd` alone: `end` copies the bytes that the client does not read into a buffer without
-   * bound, while an answer that waits for its reader makes the library cut the requests that are pipelined
-   * after it.
+   * Writes only with `tryEnd`: `end` copies the bytes that the client does not read into an unlimited buffer.
+   * An answer that waits for its reader makes the library cut pipelined requests.
    */
   #write(reply: Reply, isLast: boolean): void {
     const res = this.#res
@@ -313,7 +313,7 @@ export class Exchange implements UploadSocket, TimedExchange, ReadExchange, Open
     })
   }
 
-  /** Writes the bytes that the socket did not take at once, and every last answer. */
+  /** Writes the bytes that the socket did not accept at once, and every last answer. */
   #writeParts(res: WireResponse, reply: Reply, isLast: boolean): void {
     const how = this.#writing(res, isLast)
     this.#giveUnread = how.unread(unreadBytesOf(reply))
@@ -338,7 +338,7 @@ export class Exchange implements UploadSocket, TimedExchange, ReadExchange, Open
     if (reply?.done !== undefined) this.guard(reply.done)
   }
 
-  /** The client left, or the connection was cut. */
+  /** Called when the client disconnected or the connection was cut. */
   #abandon(): void {
     if (this.#res === null) return
     this.#res = null
@@ -355,7 +355,7 @@ export class Exchange implements UploadSocket, TimedExchange, ReadExchange, Open
     this.#settle()
   }
 
-  /** The exchange does not wait for an operation that ignores its signal. */
+  /** Called when an operation ignored its signal: the exchange does not wait for it any longer. */
   expire(): void {
     this.#isWorking = false
     this.#owner.expired()
@@ -370,8 +370,8 @@ export class Exchange implements UploadSocket, TimedExchange, ReadExchange, Open
   }
 
   /**
-   * Runs callbacks of the library, of timers and of the loop, whose exceptions would end the process. A
-   * started answer cannot be taken back, and a client must not wait for its rest forever.
+   * Runs callbacks of the library, of timers and of the loop, whose exceptions would end the process. If an
+   * answer has begun, its connection is cut, so that the client does not wait for the rest forever.
    */
   guard(act: TimerEnd): void {
     try {

@@ -37,13 +37,13 @@ export interface HttpOptions extends Pick<
   /** 0 takes any free port; other fronts cannot join that port. */
   readonly port: number
   readonly tls: { readonly certFile: string; readonly keyFile: string } | null
-  /** What is served: operations and pages, compiled ahead. */
+  /** The operations and pages that are served, compiled in advance. */
   readonly compiled: Compiled
-  /** False: the front can serve no key, as one that has not reached the store. Absent: it can. */
+  /** False: the front cannot serve any key, for example because it has not reached the store yet. Absent: it can. */
   readonly isReady?: () => boolean
   /** Origins from which browsers may call; empty = none. */
   readonly corsOrigins: readonly string[]
-  /** SLUICE_PUBLIC_URL, by which links in errors begin; left out or null: the request's own host. */
+  /** SLUICE_PUBLIC_URL, the beginning of links in errors; absent or null: the host of the request. */
   readonly publicUrl?: string | null
   /** Addresses and ranges of proxies whose `X-Forwarded-Proto` counts. Left out: none. */
   readonly proxies?: readonly string[]
@@ -52,13 +52,13 @@ export interface HttpOptions extends Pick<
   /** Bytes of large bodies that this front holds at once. */
   readonly bodiesBytesMax?: number
   readonly loop?: LoopShare
-  /** What calls to models use of the loop; absent: one of its own. */
+  /** Accounts the use of the loop by calls to models; absent: the front creates its own. */
   readonly budget?: LoopBudget
-  /** Bytes of answers that the clients of one organization have not read. */
+  /** Limit of bytes of unread answers for the clients of one organization. */
   readonly unreadBytesMax?: number
-  /** Connections of clients; new connections beyond are closed. */
+  /** Limit of connections of clients; new connections beyond it are closed. */
   readonly connectionsMax?: number
-  /** Long calls to providers at once, for which descriptors are left. */
+  /** Concurrent long calls to providers, for which descriptors are reserved. */
   readonly streams?: number
   /** Measures stalls and deadlines. */
   readonly timers?: Timers
@@ -66,13 +66,13 @@ export interface HttpOptions extends Pick<
   readonly random?: () => number
 }
 
-/** Derived from the operations alone. */
+/** The parts of a front that depend only on the operations. */
 export interface Compiled {
   readonly table: RouteTable
   readonly site: Site
 }
 
-/** Some 20 ms of computing, which a spare front does before it is needed. @param openApi the document of these operations */
+/** Takes some 20 ms; a spare front does it before it is needed. @param openApi the document of these operations */
 export function compile(operations: readonly AnyOperation[], openApi: Asset): Compiled {
   return { table: buildRouteTable(operations), site: new Site(openApi, operations) }
 }
@@ -90,13 +90,13 @@ export interface HttpFront {
   readonly connections: Pick<Connections, 'open' | 'refused'>
   /** Bytes of answers that wait for their readers. */
   readonly unreadBytes: number
-  /** Refuses new connections; existing ones end after their next reply. Calls go on. */
+  /** Refuses new connections; existing ones end after their next reply. Calls in progress continue. */
   stopAccepting(): void
   /**
    * Stops accepting, waits for calls in flight, and answers 503 to the rest at the deadline. A later call
    * brings the deadlines forward. Design §2.
    * @param idleMs milliseconds, within the deadline, for which connections stay open after the last call has
-   * ended: the next answer of each has `Connection: close`
+   * ended; the next answer on each has `Connection: close`
    */
   drain(deadlineMs?: number, idleMs?: number): Promise<void>
   /** Cuts every connection. */
@@ -151,7 +151,7 @@ export async function startHttp(options: HttpOptions): Promise<HttpFront> {
       const head = new RequestHead(req, isPassedOn)
       head.arrived(res, origin)
       if (head.fault === null) return serve(deps, res, head)
-      // Cut before any other step: the library would run the bytes that follow as another request.
+      // Cut before any other step: the library would process the bytes that follow as another request.
       res.close()
       options.observer.settled(refusalOf(head.fault, deps.nextRequestId()))
     },
@@ -227,7 +227,7 @@ interface DrainedWork {
 interface DrainEnds {
   /** Monotonic milliseconds. */
   readonly callsAt: number
-  /** Milliseconds after the last call. */
+  /** Milliseconds for which connections stay open after the last call. */
   readonly idleMs: number
 }
 
@@ -240,17 +240,19 @@ async function drainOf(
   do {
     for (let now = performance.now(); now < ends.callsAt; now = performance.now()) {
       if (exchanges.open.size > 0) calledAt = now
-      // A stream that began before the drain leaves its connection open: its client may call again.
+      // A stream that began before the drain did not announce that its connection closes: its client may call
+      // again.
       else if (connections.open === 0 || now >= calledAt + ends.idleMs) break
       await pause(DRAIN_LOOK_MS)
     }
     exchanges.isOutOfTime = performance.now() >= ends.callsAt
     for (const exchange of exchanges.open.list()) exchange.drain()
     await lastEnds(exchanges)
-    // Some of these answers leave in the next turn; a loop that stands still by then reaches that turn after
-    // the pause.
+    // Some of these answers are sent in the next turn; if the loop is blocked, that turn could otherwise begin
+    // after the pause has ended.
     await new Promise((resolve) => setImmediate(resolve))
-    // The library does not report when the last answers have left its buffers. A call may come meanwhile.
+    // The library does not report when the last answers have left its buffers. Another call may arrive
+    // meanwhile.
     await pause(connections.open > 0 ? LAST_ANSWERS_MS : 0)
   } while (exchanges.open.size > 0 && !exchanges.isOutOfTime)
   listener.close()
@@ -263,7 +265,7 @@ async function lastEnds({ open }: ExchangeHost): Promise<void> {
 }
 
 const DRAIN_LOOK_MS = 20
-/** Milliseconds in which calls end once their time is over, each with its last event. */
+/** Milliseconds that calls get to end after their time is over, each with its last event. */
 const LAST_ENDS_MS = 1_000
 const LAST_ANSWERS_MS = 200
 
@@ -279,7 +281,7 @@ interface ListenOptions extends Pick<HttpOptions, 'host' | 'port' | 'tls'> {
 
 interface Listener {
   readonly port: number
-  /** Refuses new connections; existing ones go on. */
+  /** Refuses new connections; existing ones continue. */
   stopAccepting(): void
   /** Cuts every connection. */
   close(): void
@@ -297,7 +299,7 @@ export async function openListener({
   connections,
   serve,
 }: ListenOptions): Promise<Listener> {
-  // Not typed; without it every reply names the library and its version.
+  // A setting that the types lack; without it every reply names the library and its version.
   const quiet = uWS as unknown as { _cfg(option: 'silent'): void }
   quiet._cfg('silent')
   if (tls !== null) checkTls(tls)
@@ -316,7 +318,7 @@ export async function openListener({
   })
 }
 
-/** The library reports only that it failed. */
+/** Checks the TLS files beforehand, since the library reports only that it failed. */
 function checkTls({ certFile, keyFile }: NonNullable<ListenOptions['tls']>): void {
   try {
     createSecureContext({ cert: readFileSync(certFile), key: readFileSync(keyFile) })

@@ -7,13 +7,13 @@ export interface Timer {
   /** A second call does nothing. */
   stop(): void
   /**
-   * Puts the end of a running timer off to `ms` from now, which costs a reading of the clock; never to an
-   * instant before its present end. A timer that was stopped or has fired stays so.
+   * Postpones the end of a running timer to `ms` from now, at the cost of reading the clock; never to an
+   * instant before its present end. A timer that was stopped or has fired is not restarted.
    */
   putOff(ms: number): void
 }
 
-/** What a timer calls: a function, or an object of a call that needs no function of its own for it. */
+/** Callback of a timer: a function, or an object of the call, which needs no separate function. */
 export type TimerEnd = (() => void) | { timeUp(): void }
 
 export interface TimerGuard {
@@ -33,7 +33,7 @@ export class Timers {
   readonly #now: () => number
   /** Instant of step 0. */
   #epoch = 0
-  /** Called when a timer starts while no timer runs: a front begins to work. */
+  /** Called when the first timer starts: the front begins to work. */
   onBegin: () => void = () => undefined
   #hasBegun = false
 
@@ -62,7 +62,7 @@ export class Timers {
   /**
    * Calls `fire` once after `ms`, unless stopped. `fire` must not throw.
    * @param from the present instant, if the caller has just read it
-   * @param guard calls `fire`, which may throw then
+   * @param guard calls `fire`, which may then throw
    */
   start(ms: number, fire: TimerEnd, from = this.#now(), guard: TimerGuard = UNGUARDED): Timer {
     if (this.#clock === null) this.#wake()
@@ -74,7 +74,7 @@ export class Timers {
 
   /** The step that ends `ms` after an instant. */
   stepAfter(ms: number, from = this.#now()): number {
-    // One step more than the quotient: the current step is partly over already.
+    // One step is added, since the current step is already partly over.
     const step = Math.floor((from - this.#epoch + ms) / TIMER_STEP_MS) + 1
     return Math.max(step, this.#step + 1)
   }
@@ -84,7 +84,7 @@ export class Timers {
     if (slot !== undefined) entry.insertAfter(slot)
   }
 
-  /** Called by an entry that left its slot. */
+  /** Called by an entry that was removed from its slot. */
   left(): void {
     this.#count--
   }
@@ -116,21 +116,21 @@ export class Timers {
       if (entry.step <= now || entry.step % SLOTS !== index) due.push(entry)
     }
     for (const entry of due) {
-      // A timer that fires may stop another.
+      // A timer that fires may have stopped another.
       if (!entry.isRunning) continue
       if (entry.step <= now) entry.fire()
       else this.#move(entry)
     }
   }
 
-  /** A timer that was put off stays in the slot of its old end until that slot is visited. */
+  /** Moves a postponed timer, which stays in the slot of its old end until that slot is visited. */
   #move(entry: Entry): void {
     entry.unlink()
     this.#place(entry)
   }
 }
 
-/** A node of a ring whose head is the slot; a node that points at itself has left the ring. */
+/** A node of a ring whose head is the slot; a node that points at itself is in no ring. */
 class Entry implements Timer {
   step: number
   readonly #owner: Timers | null

@@ -24,48 +24,45 @@ import {
 import { askedAt, isFree } from './charge.ts'
 import { unpricedTierOf, USUAL_TIER, type Tiers } from '../../schemas/models/price-conditions.ts'
 
-/**
- * Tokens of one picture, as the bound of a call counts them: the most that a provider is known to charge is
- * 48,169. Decision.
- */
+/** Tokens of one picture in the bound of a call: the most that a provider is known to charge is 48,169. Decision. */
 export const PICTURE_TOKENS_MAX = 65_536
 
-/** What bounds the tokens of a call before anything of it is sent. */
+/** The facts that bound the tokens of a call before it is sent. */
 export interface TextBoundInput extends AnswerMaximum {
   readonly dialect: Dialect
   /** Bytes of the request's body, less the base64 of its media. */
   readonly promptBytes: number
   readonly messages: number
   readonly tools: number
-  /** The request names a form of answer (`response_format`), whose schema the model reads. */
+  /** True when the request names a response format (`response_format`), whose schema the model reads. */
   readonly hasFormat: boolean
-  /** Tools that the provider runs, at each use of which it reads the whole input again; null: none. */
+  /** Tools that the provider runs; it reads the whole input again for each use. Null: none. */
   readonly serverTools: ServerTools | null
-  /** Pictures, inline or by address. */
+  /** Number of pictures, inline or by URL. */
   readonly media: number
-  /** A document, a sound or a video is there: no maximum of its tokens is known. */
+  /** True with a document, a sound or a video: the maximum of their tokens is unknown. */
   readonly hasLongMedia: boolean
-  /** The input goes on from what a provider has stored under a workspace's own key. */
+  /** True when the input continues a conversation that a provider has stored under a workspace's own key. */
   readonly hasStored: boolean
   /** Answers to the call (`n`). */
   readonly choices: number
-  /** A member by which the call may cost more than the catalogue says; null: no such member. */
+  /** A member that may make the call cost more than the catalogue's prices; null: none. */
   readonly dearMember: string | null
-  /** What the call asks for, as modifiers name it. */
+  /** The tiers that the call requests, by the names that price modifiers use. */
   readonly tiers: Tiers
   /** Unix milliseconds of the plan. */
   readonly from: number
   /** Unix milliseconds of the deadline. */
   readonly until: number
-  /** Path of the member by which the provider summarizes the input first; left out: it does not. */
+  /** Path of the member that makes the provider summarize the input first; absent: it does not. */
   readonly compactionPath?: string | undefined
 }
 
 type Targets = readonly { readonly endpoint: Endpoint }[]
 
 /**
- * The most that a call may cost, over all endpoints that the call may reach. Every token of the input counts
- * at the dearest price of an input, every token of the output at the dearest of an output.
+ * The most that a call may cost, over all endpoints that the call may reach. Every input token counts at the
+ * highest price of input, every output token at the highest price of output.
  */
 export function textBoundOf(targets: Targets, input: TextBoundInput): CostBound {
   const bound = dearestBound(targets, (endpoint) => {
@@ -90,7 +87,7 @@ export function textBoundOf(targets: Targets, input: TextBoundInput): CostBound 
   return unbounded === null ? bound : { ...bound, unbounded }
 }
 
-/** Whether the catalogue has the price of a call at an endpoint. */
+/** Whether the catalogue has a price for a call at an endpoint. */
 export function isPriced(
   endpoint: Endpoint,
   input: Pick<TextBoundInput, 'dearMember' | 'tiers' | 'serverTools'>,
@@ -99,7 +96,7 @@ export function isPriced(
   return !isUnpriced && !mayCostMore(endpoint, input) && !lacksSearchPrice(endpoint, input.serverTools)
 }
 
-/** Whether the tools that the provider runs may cost what the catalogue does not say. */
+/** Whether the tools that the provider runs may have costs without a price in the catalogue. */
 export function lacksToolPrice(endpoint: Endpoint, tools: ServerTools | null): boolean {
   if (tools?.price === 'other') return !isFree(endpoint)
   return lacksSearchPrice(endpoint, tools)
@@ -109,12 +106,12 @@ function lacksSearchPrice(endpoint: Endpoint, tools: ServerTools | null): boolea
   return tools?.price === 'search' && !endpoint.prices.isSearchPriced && !isFree(endpoint)
 }
 
-/** Whether a finite limit counts a call at one of the endpoints, and the call may cost something there. */
+/** Whether a finite spending limit counts a call at one of the endpoints, and the call may have a cost there. */
 export function isHeld(targets: Targets, input: Pick<TextBoundInput, 'limits'>): boolean {
   return targets.some(({ endpoint }) => isBounded(endpoint, input) && !isFree(endpoint))
 }
 
-/** Why what the provider does by itself makes a call unbounded; null: it is not the cause. */
+/** The reason why steps that the provider takes by itself make the cost unbounded; null: they do not. */
 function unboundedSteps(targets: Targets, { serverTools, compactionPath }: TextBoundInput): Issue | null {
   const tools = serverTools === null ? null : unboundedTools(targets, serverTools)
   if (tools !== null || compactionPath === undefined) return tools
@@ -151,17 +148,20 @@ const UNBOUNDED = { message: 'must limit a tool run by the provider' }
 
 type Asked = Pick<TextBoundInput, 'dearMember' | 'tiers'>
 
-/** Under a workspace's own key the account is the workspace's. What costs nothing costs no more of it. */
+/**
+ * Whether a call may cost the operator more than the catalogue says. Under a workspace's own key the workspace
+ * pays; at a free endpoint nothing costs more.
+ */
 function mayCostMore(endpoint: Endpoint, { dearMember, tiers }: Asked): boolean {
   if (endpoint.ownWay !== undefined || isFree(endpoint)) return false
   return dearMember !== null || dearTierOf(endpoint, tiers) !== null
 }
 
-/** A tier without a price of its own, which may be dearer than the base. */
+/** A requested tier without its own price, which may be more expensive than the base price; null: none. */
 function dearTierOf(endpoint: Endpoint, tiers: Tiers): keyof Tiers | null {
   const asked = askedAt(endpoint, tiers)
   const member = unpricedTierOf(endpoint, asked)
-  // No provider asks more for it than for its usual tier.
+  // No provider charges more for flex than for its default tier.
   return member === 'service_tier' && asked.service_tier === 'flex'
     ? unpricedTierOf(endpoint, { ...asked, service_tier: USUAL_TIER })
     : member
@@ -201,8 +201,8 @@ function dearestAt(
 }
 
 /**
- * The most tokens of one answer with which the bound of a call is no more than `availableNano`, at each of
- * the endpoints; 0 where the input alone exceeds it or has no bound. Null: fewer tokens make the call no
+ * The most tokens of one answer with which the bound of a call is no more than `availableNano`, at each of the
+ * endpoints; 0 when the input alone exceeds it or has no bound. Null: fewer tokens do not make the call
  * cheaper.
  * @param targets endpoints that have a price
  */
@@ -239,7 +239,7 @@ function affordableAt(endpoint: Endpoint, input: TextBoundInput, availableNano: 
   return Number(tokens > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : tokens)
 }
 
-/** What costs nothing needs no bound. */
+/** The cost of tokens; zero-priced tokens need no bound. */
 function tokensAt(nanoPerMillion: number, tokens: number | null): number | null {
   return nanoPerMillion === 0 ? 0 : tokens
 }
@@ -248,10 +248,10 @@ function tokensAt(nanoPerMillion: number, tokens: number | null): number | null 
 function mostPromptTokens(endpoint: Endpoint, input: TextBoundInput): number | null {
   const { contextLength, ownWay } = endpoint
   const context = known(contextLength)
-  // What the tools find, and a summary, become input, too.
+  // Results of the tools, and summaries, also become input.
   if (input.serverTools !== null || input.compactionPath !== undefined)
     return context === null ? null : context * (stepsOf(input) + summariesOf(input))
-  // Under the operator's key nothing is stored.
+  // Nothing is stored under the operator's key.
   if (input.hasLongMedia || (input.hasStored && ownWay !== undefined)) return context
   const isNew = isTranslated(endpoint, input)
   const tokens =
@@ -263,7 +263,7 @@ function mostPromptTokens(endpoint: Endpoint, input: TextBoundInput): number | n
   return Math.min(tokens, context ?? Infinity)
 }
 
-/** Nano-USD of what is no tokens. Null: tools of the provider are without a maximum, or without a price. */
+/** Most nano-USD for items other than tokens. Null: tools of the provider have no maximum or no price. */
 function mostOtherNano(endpoint: Endpoint, { serverTools, media }: TextBoundInput): number | null {
   const { requestNano, imageNano, searchNano } = endpoint.prices
   const nano = requestNano + media * imageNano
@@ -272,17 +272,17 @@ function mostOtherNano(endpoint: Endpoint, { serverTools, media }: TextBoundInpu
   return nano + serverTools.searches * searchNano
 }
 
-/** Times that the model reads the input, and writes: one more than the uses of tools that have a maximum. */
+/** Number of times that the model reads the input and writes: one more than the maximum of tool uses. */
 function stepsOf({ serverTools }: TextBoundInput): number {
   return 1 + (serverTools?.uses ?? 0)
 }
 
-/** Before each step the provider may summarize what the model is to read. */
+/** Number of summaries: the provider may summarize the model's input before each step. */
 function summariesOf(input: TextBoundInput): number {
   return input.compactionPath === undefined ? 0 : stepsOf(input)
 }
 
-/** Tokens of all summaries, which the maximum of the request need not bound. Null: nothing says a maximum. */
+/** Most tokens of all summaries; the maximum in the request may not apply to them. Null: there is no known maximum. */
 function mostSummaryTokens({ text, contextLength }: Endpoint, input: TextBoundInput): number | null {
   const summaries = summariesOf(input)
   if (summaries === 0) return 0
@@ -290,7 +290,7 @@ function mostSummaryTokens({ text, contextLength }: Endpoint, input: TextBoundIn
   return each === null ? null : each * summaries
 }
 
-/** Tokens of one answer at one step. Null: nothing says a maximum. */
+/** Most tokens of one answer in one step. Null: there is no known maximum. */
 export function mostAnswerTokens(
   endpoint: Endpoint,
   input: Pick<TextBoundInput, 'dialect' | 'tokensMax' | 'defaultTokensMax' | 'limits'>,
@@ -301,14 +301,14 @@ export function mostAnswerTokens(
 
 type SpokenBy = Pick<TextBoundInput, 'dialect'>
 
-/** A smaller maximum is raised to it on the way to OpenAI's responses. */
+/** The least maximum of tokens: for OpenAI's Responses API a smaller one is raised to it. */
 function leastAnswerTokens(endpoint: Endpoint, { dialect }: SpokenBy): number {
   const { text } = endpoint
   const isRaised = text !== null && protocolFor(text, dialect) === 'responses' && isMaker(endpoint)
   return isRaised ? MAKER_TOKENS_MIN : 0
 }
 
-/** The request is rewritten, and may get tools that earlier turns call and it no longer declares. */
+/** True when the request is translated: it may then get tools that earlier turns call but that it no longer declares. */
 function isTranslated({ text }: Endpoint, { dialect }: SpokenBy): boolean {
   return translatedTo(text, dialect) !== null
 }

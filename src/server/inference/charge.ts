@@ -26,50 +26,50 @@ import { priceAt, type PriceFacts, type ResolvedPrice } from '../../schemas/mone
 import type { CallInstants } from '../upstream/cost-bound.ts'
 import { inputTokens, textCostNano } from '../../schemas/money/costs.ts'
 
-/** Calls over which what an estimate has learned decays to about a third. Decision. */
+/** Calls after which the weight of a call in an estimate has decayed to about a third. Decision. */
 export const TAUGHT_CALLS_KEPT = 64
 
-/** What is known of a call from its request and its clock. */
+/** Facts about a call from its request and its clock. */
 export interface AskedText {
   readonly text: EstimatedText
   /** Tokens of the endpoint's context; null when unknown. */
   readonly contextTokens: number | null
-  /** The most tokens that its answers may have. */
+  /** The most tokens that the answers may have. */
   readonly outputTokensMax: number
   /** Whether the model reasons; null when neither the catalogue nor its calls show it. */
   readonly reasons: boolean | null
-  /** How much reasoning the request asks for; absent: it leaves that to the model. */
+  /** The reasoning effort that the request asks for; absent: the model decides. */
   readonly effort?: EffortClass
-  /** Seconds since the head of the request was written, without those in which the provider was not read. */
+  /** Seconds since the head of the request was written, excluding time in which the provider was not read. */
   readonly seconds: number
-  /** Its figures may teach: its prompt is ordinary text, and nothing else is read. */
+  /** True when its figures may improve the estimates: its prompt is ordinary text and includes no other input. */
   readonly isTeaching: boolean
 }
 
-/** What passed through the front of a call. */
+/** The part of a call that passed through the front. */
 export interface SeenText extends AskedText {
   /** UTF-8 bytes of text, reasoning and arguments that were delivered, over all answers. */
   readonly outputBytes: number
-  /** The answer came to its end. */
+  /** True when the answer is complete. */
   readonly isWhole: boolean
 }
 
 interface JudgedTextUsage {
   readonly usage: TokenUsage
-  /** The answer broke off, or Sluice estimated a figure that the provider did not report credibly. */
+  /** True when the answer broke off, or Sluice estimated a figure that the provider did not report credibly. */
   readonly isEstimated: boolean
 }
 
 /**
- * A provider that reports usage while it streams may have reported it before the last bytes: a figure of a
- * broken answer below this share of the estimate is older than what was delivered. Decision.
+ * Share of the estimate below which a reported figure of a broken-off answer is outdated: a provider that
+ * reports usage while it streams may have reported it before the last bytes. Decision.
  */
 const STALE_SHARE = 1 / 4
 
-/** Share of the earlier calls that remains after each call. */
+/** Weight of the earlier calls that remains after each call. */
 const KEPT = 1 - 1 / TAUGHT_CALLS_KEPT
 
-/** Two decaying sums, whose ratio an estimate follows. */
+/** Two decaying sums, whose ratio is used for an estimate. */
 class LearnedRate {
   #calls = 0
   #sum = 0
@@ -82,51 +82,51 @@ class LearnedRate {
     this.#of = this.#of * KEPT + of
   }
 
-  /** @param before used until TAUGHT_CALLS_MIN calls */
+  /** @param before used until there were TAUGHT_CALLS_MIN calls */
   orElse(before: number): number {
     return this.#calls < TAUGHT_CALLS_MIN ? before : this.#sum / this.#of
   }
 }
 
-/** What the finished calls of an organization at one endpoint have taught. */
+/** Rates learned from the finished calls of an organization at one endpoint. */
 export class TextRates {
   /** Tokens a byte. */
   readonly #prompt = new LearnedRate()
   /** Tokens a byte. */
   readonly #output = new LearnedRate()
-  /** Tokens a call beyond its texts, by what it asked for: calls of a low effort teach nothing of a high one. */
+  /** Hidden tokens for each call, by its effort: calls of a low effort show nothing about those of a high one. */
   readonly #hidden = new Map<EffortClass | undefined, LearnedRate>()
   /** Tokens a second. */
   readonly #speed = new LearnedRate()
 
-  /** @param input tokens @param output tokens with those of the reasoning, which `reasoning` are */
+  /** @param input tokens @param output tokens without the reasoning, which is in `reasoning` */
   learn(seen: SeenText, input: number, { output, reasoning }: OutputTokens): void {
     const { text, outputBytes, seconds, reasons, isTeaching } = seen
     if (!isTeaching || text.bytes < TAUGHT_PROMPT_BYTES_MIN || text.bytes > TAUGHT_PROMPT_BYTES_MAX) return
     if (isOrdinary(input, text.bytes)) this.#prompt.learn(input, text.bytes)
     const all = output + reasoning
-    // Reasoning may be among the bytes, or not.
+    // If there was reasoning, its text may or may not be among the bytes.
     if (reasoning === 0 && isOrdinary(all, outputBytes)) this.#output.learn(all, outputBytes)
     if (seconds > 0) this.#speed.learn(all, seconds)
     if (reasons === false) return
-    // Providers may count what they hide as output.
+    // Providers may count hidden reasoning as output.
     const most = reasoning > 0 ? reasoning : 100 * all > TOKENS_PER_100_BYTES_MAX * outputBytes ? all : 0
     const hidden = this.#hidden.get(seen.effort) ?? new LearnedRate()
     this.#hidden.set(seen.effort, hidden)
     hidden.learn(Math.min(most, Math.max(0, all - this.outputTokens(outputBytes))), 1)
   }
 
-  /** Tokens that a prompt is estimated as. */
+  /** Estimated tokens of a prompt. */
   promptTokens({ bytes, mediaTokens }: EstimatedText): number {
     return Math.ceil(bytes * this.#prompt.orElse(1 / BYTES_PER_TOKEN)) + mediaTokens
   }
 
-  /** Tokens that so many bytes of an answer usually are: 0 of no bytes, else at least 1. */
+  /** Estimated tokens of an answer of this many bytes: 0 for no bytes, else at least 1. */
   outputTokens(bytes: number): number {
     return Math.ceil(bytes * this.#output.orElse(1 / BYTES_PER_TOKEN))
   }
 
-  /** Tokens that the model has written unseen. @param left of the maximum of the request */
+  /** Estimated hidden tokens of the model. @param left of the maximum of the request */
   hiddenTokens({ reasons, seconds, effort }: SeenText, left: number): number {
     if (reasons === false) return 0
     const before = reasons === true ? Infinity : 0
@@ -150,11 +150,12 @@ export function isPlainPrompt({ media, serverTools, hasStored }: TextSize): bool
 }
 
 /**
- * The rates that calls have taught a front, by organization and endpoint, so that the calls of one organization
- * change nothing for another. An endpoint that a workspace calls in its own way has rates of that workspace.
+ * The rates that calls have taught a front, by organization and endpoint, so that the calls of one
+ * organization do not affect another. An endpoint that a workspace calls with its own credentials has rates
+ * for that workspace.
  */
 export class LearnedRates {
-  /** The pair that was used last is the last one. */
+  /** In the order of their last use, the latest last. */
   readonly #byPair = new Map<string, TextRates>()
 
   of({ tag, ownWay }: Pick<Endpoint, 'tag' | 'ownWay'>, caller: Caller): TextRates {
@@ -173,9 +174,9 @@ export class LearnedRates {
 }
 
 /**
- * Takes the provider's figures where they are credible, else estimates: input and output each by itself. A
+ * Takes the provider's figures if they are credible, else estimates; input and output are judged separately. A
  * reported figure above the call's bound is credible: the call pays its bound, and the rest becomes an
- * overrun. A whole answer with credible figures teaches `rates`.
+ * overrun. A complete answer with credible figures updates `rates`.
  * @param reported null when the answer had no usage
  */
 export function judgeTextUsage(
@@ -192,12 +193,12 @@ export function judgeTextUsage(
     usageOf(input ?? estimatedInput(seen, rates), output ?? estimatedOutput(seen, rates)),
     searchesOf(reported?.searches),
   )
-  // Shares of estimated figures are not known.
+  // The shares of media are unknown for estimated figures.
   const media = input === null || output === null ? undefined : reported?.media
   return { usage: media === undefined ? usage : { ...usage, media }, isEstimated }
 }
 
-/** Below the bound of the call, which has a token for each byte, and no more than the context. */
+/** The estimated input, always below the bound of the call, which counts a token for each byte, and never more than the context. */
 function estimatedInput({ text, contextTokens }: SeenText, rates: TextRates): InputTokens {
   const input = Math.min(rates.promptTokens(text), contextTokens ?? Infinity)
   return { input, cacheRead: 0, cacheWrite: 0 }
@@ -208,7 +209,7 @@ function estimatedOutput(seen: SeenText, rates: TextRates): OutputTokens {
   return { output, reasoning: rates.hiddenTokens(seen, seen.outputTokensMax - output) }
 }
 
-/** Written out: usage is read all over a call, and objects of one shape are read quickest. */
+/** Written out: usage is read often during a call, and objects of one shape are read fastest. */
 function usageOf(
   { input, cacheRead, cacheWrite, cacheWriteHour }: InputTokens,
   { output, reasoning }: OutputTokens,
@@ -224,7 +225,7 @@ type OutputTokens = Pick<TokenUsage, 'output' | 'reasoning'>
 function credibleInput(reported: TokenUsage, seen: SeenText): InputTokens | null {
   const { input, cacheRead, cacheWrite, cacheWriteHour } = reported
   if ([input, cacheRead, cacheWrite].some((tokens) => countOf(tokens) === null)) return null
-  // Nothing but its prompt makes a model write.
+  // A model that got a prompt has read some tokens: zero is not credible.
   if (input + cacheRead + cacheWrite === 0 && seen.text.bytes > 0) return null
   return cacheWriteHour === undefined
     ? { input, cacheRead, cacheWrite }
@@ -238,7 +239,7 @@ function credibleOutput(
 ): OutputTokens | null {
   if (countOf(output) === null || countOf(reasoning) === null) return null
   const tokens = output + reasoning
-  // Until the answer is over, none may stand for what is thought unseen.
+  // While the answer is not complete, 0 may only mean that hidden reasoning is not reported yet.
   if (tokens === 0 && (outputBytes > 0 || (!isWhole && reasons !== false))) return null
   const isStale = !isWhole && tokens < rates.outputTokens(outputBytes) * STALE_SHARE
   return isStale ? null : { output, reasoning }
@@ -249,7 +250,7 @@ type PricedRequest = Pick<TextInput, 'tiers' | 'size'>
 interface ChargedUse {
   readonly usage: TokenUsage
   readonly reported: ReportedTiers
-  /** The clock when its head was written. */
+  /** Time of the clock when the head of the request was written. */
   readonly startedAt: number
 }
 
@@ -257,11 +258,11 @@ interface TextCharge {
   /** Whole nano-USD. */
   readonly costNano: number
   readonly price: ResolvedPrice
-  /** The reported tier that has no modifier; null: each has one. */
+  /** The reported tier that has no price modifier; null: each has one. */
   readonly unpricedTier: TierMember | null
 }
 
-/** What the answers to one call cost. */
+/** The prices of the answers to one call. */
 export class CallPrices {
   readonly instants: CallInstants
   readonly #request: PricedRequest
@@ -271,7 +272,7 @@ export class CallPrices {
     this.instants = instants
   }
 
-  /** By what the answer reports; by the dearer of asked and usual where it reports nothing. */
+  /** Charges by the tier that the answer reports; if it reports none, by the more expensive of the requested and the default tier. */
   charge(endpoint: Endpoint, { usage, reported, startedAt }: ChargedUse): TextCharge {
     const { prices } = endpoint
     const unpricedTier = this.unpricedTierAt(endpoint, reported)
@@ -288,7 +289,7 @@ export class CallPrices {
     return { costNano, price, unpricedTier }
   }
 
-  /** The reported tier without a price in the catalogue, where the operator pays; null: each has one. */
+  /** The reported tier without a price in the catalogue, if the operator pays; null: each has one. */
   unpricedTierAt(endpoint: Endpoint, reported: ReportedTiers): TierMember | null {
     const tiers = tiersOf(reported)
     if (tiers === NO_TIERS || endpoint.ownWay !== undefined || isFree(endpoint)) return null
@@ -300,7 +301,7 @@ export class CallPrices {
   }
 }
 
-/** Calls of the endpoint cost nothing, whatever they are. */
+/** Whether all calls of the endpoint are free. */
 export function isFree({ text, prices }: Pick<Endpoint, 'text' | 'prices'>): boolean {
   if (text === null || prices.conditions !== null) return false
   const { inputNanoPerMillionMax, outputNanoPerMillionMax, requestNano, searchNano, imageNano } = prices
@@ -308,8 +309,8 @@ export function isFree({ text, prices }: Pick<Endpoint, 'text' | 'prices'>): boo
 }
 
 /**
- * The tiers that a call asks for at an endpoint. Where it leaves its tier to the account, that is what the
- * operator's account is set to; a workspace's own account is its own.
+ * The tiers that a call asks for at an endpoint. If it leaves the tier to the account, the setting of the
+ * operator's account applies; with a workspace's own account it is unknown.
  */
 export function askedAt({ prices, ownWay }: Pick<Endpoint, 'prices' | 'ownWay'>, tiers: Tiers): Tiers {
   const { accountTier } = prices

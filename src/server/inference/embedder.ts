@@ -25,7 +25,7 @@ interface EmbedderOptions extends OpenEndpointDeps {
   readonly meters: Pick<Meters, 'upstream'>
   /** Milliseconds of the same clock as the deadlines. */
   readonly now: () => number
-  /** Unix milliseconds; left out: of the wall clock. */
+  /** Unix milliseconds; absent: of the wall clock. */
   readonly unixNow?: () => number
   /** A number from 0 to 1. */
   readonly random: () => number
@@ -38,7 +38,7 @@ export function createEmbedder(
   return new RoutingEmbedder(options)
 }
 
-/** Never written: the first target makes a list. */
+/** Never changed: the first target creates a new list. */
 const NO_TARGETS: EmbeddingTarget[] = []
 
 class RoutingEmbedder implements Embedder {
@@ -63,7 +63,7 @@ class RoutingEmbedder implements Embedder {
     return new EmbeddingCall({ job, shape, targets: chosen.value, shared: this.#shared, ports }).pay()
   }
 
-  /** Endpoints that the preferences leave, that are configured, and whose protocol supports the input. */
+  /** Endpoints that the preferences permit, that are configured, and whose protocol supports the input. */
   #choose(
     model: CallableModel,
     { request, hops }: EmbeddingJob,
@@ -79,12 +79,12 @@ class RoutingEmbedder implements Embedder {
       const target = this.#targets.of(endpoint)
       if (target === null) continue
       isSetUp = true
-      // In a cycle of providers each call would cause the next; private endpoints have the same bound.
+      // If providers form a cycle, each call would cause another; private endpoints have the same limit.
       const isTooFar = hops > HOPS_MAX && endpoint.provider.protocol !== 'local'
       isCircular ||= isTooFar
       if (isTooFar) continue
       if (!target.protocol.takes(shape)) continue
-      // A list that grows from nothing gets room for seventeen.
+      // A push onto an empty list would reserve room for seventeen.
       if (targets === NO_TARGETS) targets = [target]
       else targets.push(target)
     }
@@ -100,7 +100,7 @@ class RoutingEmbedder implements Embedder {
       : ok(targets)
   }
 
-  /** The forms of input that at least one of the endpoints accepts. */
+  /** The kinds of input that at least one of the endpoints accepts. */
   #formsOf(endpoints: readonly Endpoint[]): string {
     const protocols = endpoints.flatMap((endpoint) => this.#targets.of(endpoint)?.protocol ?? [])
     // The keys of `FORMS` are the kinds.
@@ -151,7 +151,7 @@ class RoutedEmbeddings implements RoutedCall {
     return (this.#promptTokens() * price.promptNanoPerMillion) / TOKENS_PER_PRICE + other
   }
 
-  /** At the estimated tokens, now. */
+  /** The price now, for the estimated number of tokens. */
   priceAt(endpoint: Endpoint): ResolvedPrice {
     if (endpoint.prices.conditions === null) return endpoint.prices
     return priceAt(endpoint, { promptTokens: this.#promptTokens(), at: this.#at, reported: NO_TIERS })

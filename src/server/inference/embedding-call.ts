@@ -29,18 +29,18 @@ export interface SharedByCalls {
   readonly unixNow: () => number
 }
 
-/** What an endpoint has answered, and what it costs. */
+/** The answer of an endpoint, and its cost. */
 export interface EmbeddingsResult {
   /**
-   * UTF-8 JSON of the `data` array, in the requested encoding; slices that follow each other. Lent perhaps:
-   * see `owned` of schemas/values/lent-bytes.ts.
+   * UTF-8 JSON of the `data` array, in the requested encoding, as consecutive slices. They may be lent: see
+   * `owned` in schemas/values/lent-bytes.ts.
    */
   readonly data: readonly Uint8Array[]
   readonly totalTokens: number
   readonly spent: Spent
-  /** Members of the request that the provider did not get. */
+  /** Members of the request that were not sent to the provider. */
   readonly dropped: readonly string[]
-  /** Gives the bytes back to the front's budget; called once when `data` was written. */
+  /** Returns the bytes to the front's budget; called once when `data` was written. */
   readonly release: () => void
 }
 
@@ -52,7 +52,7 @@ export interface RoutedEmbedding {
   readonly ports: PaymentPorts
 }
 
-/** A call to a model that embeds, from its hold to its reply, and what an attempt is asked. */
+/** A call to an embedding model, from its hold to its reply, with the input of its attempts. */
 export class EmbeddingCall
   extends Payment<EmbeddingsResult, EmbeddingCaller>
   implements TriedCall, EmbeddingAttempt, Attempting<EmbeddingProtocol, Reading, EmbeddingsResult>
@@ -64,7 +64,7 @@ export class EmbeddingCall
   readonly shape: InputShape
   readonly caller: Caller
   readonly hops: number
-  /** Of the attempt under way; attempts follow each other. */
+  /** Deadline of the current attempt; attempts run one after the other. */
   endsAt = 0
   readonly #id: string
   readonly #instants: CallInstants
@@ -127,7 +127,7 @@ export class EmbeddingCall
     const { contextLength } = endpoint
     const upstreamMs = now() - startedAt
     const usage = judgeUsage(reading, input, { shape: this.shape, contextLength })
-    // A provider that reports too many tokens must not count as faster.
+    // A provider that reports too many tokens must not be rated as faster.
     const most = mostTokens(input, this.shape, contextLength)
     health.answered(upstreamMs, Math.min(usage.promptTokens, most ?? Infinity))
     meters.upstream(endpoint.provider.slug, 'ok', upstreamMs)
@@ -161,7 +161,8 @@ export class EmbeddingCall
   /** Builds the reply around the vectors, which are never parsed. Design §4. */
   #replyOf(result: EmbeddingsResult, charge: Charge): ModelReply {
     const { data, totalTokens, spent, dropped } = result
-    // Pieces of a text that grows are as many objects, and are copied once more at its end.
+    // Joined once: appending each piece would allocate an object for each, and copy all of them again at the
+    // end.
     const tail = [
       ',"model":',
       JSON.stringify(this.model),
@@ -178,7 +179,7 @@ export class EmbeddingCall
     const [first] = data
     return {
       kind: 'bytes',
-      // A spread makes a list with room for seventeen.
+      // A spread would create a list with room for seventeen.
       parts: first !== undefined && data.length === 1 ? [HEAD, first, tail] : [HEAD, ...data, tail],
       contentType: 'application/json',
       headers:
@@ -192,7 +193,7 @@ export class EmbeddingCall
 
 const NONE: readonly string[] = []
 
-/** Most calls have none of the members that an endpoint may lack. */
+/** True if the request has members that an endpoint may not support; most calls have none. */
 function hasHints({ user, input_type: type }: EmbeddingsRequest): boolean {
   return user !== undefined || type !== undefined
 }
@@ -201,8 +202,8 @@ const HEAD = Buffer.from('{"object":"list","data":')
 const NO_REMARKS: Readonly<Record<string, string>> = Object.freeze({})
 
 /**
- * Headers with remarks: members that the provider did not get, no price of the endpoint, tokens that are
- * Sluice's estimate or were implausible.
+ * Headers with remarks: members that were not sent to the provider, an endpoint without a price, and tokens
+ * that Sluice estimated or that were implausible.
  */
 function remarksOn(
   { spent: { isUnpriced, isEstimated }, dropped }: EmbeddingsResult,

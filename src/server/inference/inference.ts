@@ -58,19 +58,19 @@ import { TranslatedWire } from '../upstream/inference/translated-wire.ts'
 import type { Wire, WireOf } from '../upstream/inference/wire.ts'
 
 export interface InferenceOptions extends OpenWriterDeps {
-  /** Milliseconds without an output after which the head of a streamed answer leaves. */
+  /** Milliseconds without output after which the head of a streamed answer is sent. */
   readonly streamHoldMs: number
   readonly log: Log
   readonly meters: Pick<Meters, 'upstream' | 'streams'>
   /** Milliseconds of the same clock as the deadlines. */
   readonly now: () => number
-  /** Unix milliseconds; left out: of the wall clock. */
+  /** Unix milliseconds; absent: of the wall clock. */
   readonly unixNow?: () => number
   /** A number from 0 to 1. */
   readonly random: () => number
 }
 
-/** The models of a front that write: endpoints by preferences and health, attempts until one has begun. */
+/** The text models of a front: chooses endpoints by preferences and health, and attempts them until one has begun to answer. */
 export function createInference(
   options: InferenceOptions,
 ): Inference & { breakers(): readonly BreakerReading[] } {
@@ -104,7 +104,7 @@ class RoutingInference implements Inference {
     return mergePreset(request, preset, { ...by, jobs: this.#jobs })
   }
 
-  /** Health stays as it is: a provider that counts no tokens may write well. */
+  /** Does not affect health: a provider that cannot count tokens may still write well. */
   async count(job: CountJob): Promise<Outcome<CountedPrompt>> {
     const [model] = job.models
     if (model === undefined) return fail('model_unknown')
@@ -162,8 +162,8 @@ class RoutingInference implements Inference {
   }
 
   /**
-   * The endpoints of all models, each once. A model without an endpoint for this call is left out; the
-   * failure of the first model is returned where every model is.
+   * The endpoints of all models, each once. A model without an endpoint for this call is left out; if all
+   * models are left out, the failure of the first is returned.
    */
   #choices(
     job: InferenceJob,
@@ -181,7 +181,7 @@ class RoutingInference implements Inference {
     return ok(pricedChoices([...choices.values()], job.limits, (endpoint) => isPriced(endpoint, input)))
   }
 
-  /** Endpoints that the preferences leave, that take the call and are configured. */
+  /** Endpoints that the preferences permit, that can take the call and are configured. */
   #choose(model: CallableModel, job: CountJob, takers: Takers | null): Outcome<readonly WritingTarget[]> {
     const { request, hops } = job
     const fitting = fittingEndpoints(model, job)
@@ -195,7 +195,7 @@ class RoutingInference implements Inference {
     if (!routed.ok) return routed
     const targets = routed.value.flatMap((endpoint) => this.#targets.of(endpoint) ?? [])
     if (targets.length === 0) return endpointUnconfigured(model)
-    // In a cycle of providers each call would cause the next.
+    // If providers form a cycle, each call would cause another.
     const near = hops > HOPS_MAX ? targets.filter(({ endpoint }) => isLocal(endpoint)) : targets
     return near.length === 0 ? fail('hops_exceeded', { fields: { hops } }) : ok(near)
   }
@@ -212,13 +212,13 @@ function isLocal({ provider }: Endpoint): boolean {
 interface OpenWriterDeps {
   readonly egress: Pick<Egress, 'trusted' | 'vetted' | 'room'>
   readonly jobs: ShortJobs
-  /** What calls to models use of the front's loop; absent: one of its own. */
+  /** Accounts the use of the loop by calls to models; absent: a separate account. */
   readonly loop?: LoopBudget
   /** Keys of the operator by the name of their environment variable; a provider without its key is not used. */
   readonly credentials: ReadonlyMap<string, Credential>
 }
 
-/** Opens endpoints of models that write; null when the operator's key for the provider is not set. */
+/** Opens endpoints of text models; null when the operator's key for the provider is not set. */
 export function writerOpener({
   egress,
   jobs,
@@ -251,7 +251,7 @@ type Open = (
   header?: CredentialHeader,
 ) => WritingProtocol
 
-/** An endpoint under a workspace's own credential; null when the gate refuses its host or port. */
+/** An endpoint with a workspace's own credential; null when the gate refuses its host or port. */
 function openOwn(
   endpoint: Endpoint,
   way: OwnWay,
@@ -274,7 +274,7 @@ function openOwn(
   }
 }
 
-/** The wires of an endpoint, made once for all of its calls. */
+/** The wires of an endpoint, created once for all of its calls. */
 export function wiresOf(
   endpoint: Endpoint,
   text: EndpointText,

@@ -16,12 +16,12 @@ import type { InferenceEnd } from './record.ts'
 import { judgeTextUsage, type AskedText, type TextRates } from './charge.ts'
 import { isPrivate } from '../upstream/cost-bound.ts'
 
-/** Milliseconds between two checks which streams have progress to report. Decision. */
+/** Milliseconds between two checks for streams that have progress to report. Decision. */
 export const PROGRESS_BEAT_MS = 250
-/** Streams that report at one such check, in about 3 ms. Decision. */
+/** Streams that report in one such check, which takes about 3 ms. Decision. */
 export const PROGRESS_BEAT_STREAMS_MAX = 512
 
-/** Stands for the models of workspaces, whose names are theirs. */
+/** Label for the models of workspaces, since workspaces choose their names. */
 const PRIVATE = 'private'
 
 type MeteredJob = Pick<InferenceJob, 'operation' | 'startedAt' | 'models'>
@@ -34,7 +34,7 @@ export class MeteredCall {
   #attemptedAt = 0
   /** Null: no endpoint has answered. */
   #meter: AnswerMeter | null = null
-  /** Null: no output of a stream has left. */
+  /** Time of the first output; null: no output of a stream has been sent. */
   #committedAt: number | null = null
   #tokens = 0
   #pausedMs = 0
@@ -52,7 +52,7 @@ export class MeteredCall {
     this.#attemptedAt = this.#now()
   }
 
-  /** The first output of a stream leaves. */
+  /** Called when the first output of a stream is sent. */
   committed(one: WritingTry): void {
     const now = this.#now()
     this.#committedAt = now
@@ -69,7 +69,7 @@ export class MeteredCall {
     this.#tokens = tokens
   }
 
-  /** An endpoint has answered, whole or in part. */
+  /** Called when an endpoint has answered, completely or in part. */
   answered({ pausedMs, isDrained }: Pick<Written, 'pausedMs' | 'isDrained'>, one: WritingTry): void {
     this.#meterOf(one)
     this.#pausedMs = pausedMs
@@ -99,7 +99,7 @@ export class MeteredCall {
     return this.#meterBy(endpoint.provider.slug, name)
   }
 
-  /** Of the endpoint that answers, or of none. */
+  /** The meter of the endpoint that answers, or of none. */
   get #known(): AnswerMeter {
     return this.#meter ?? this.#meterBy('', nameOf(this.#job.models[0]))
   }
@@ -109,7 +109,7 @@ export class MeteredCall {
   }
 }
 
-/** Providers choose the names of tiers: the set of those that are counted is closed. */
+/** The label of a tier: providers choose the names, so only known ones are counted separately. */
 function countedTier(member: TierMember, reported: ReportedTiers): CountedTier {
   const tier = tierOf(member, reported[member]) ?? OTHER_TIER
   return { member, tier: KNOWN_TIERS[member].includes(tier) ? tier : OTHER_TIER }
@@ -120,16 +120,16 @@ function nameOf(model: CallableModel | undefined): string {
 }
 
 export interface OpenStream {
-  /** Milliseconds of the clock; set by `OpenStreams`. */
+  /** Time of the next report in milliseconds of the clock; set by `OpenStreams`. */
   dueAt: number
-  /** Reports how far the answer has come. */
+  /** Reports the progress of the answer. */
   report(): void
 }
 
 /**
- * The streams of a front whose answers have begun. Each reports how far it has come soon after its
- * beginning, and when a second has passed since its last report; those that are due report in one turn of
- * the loop. The events of a stream pass without a look at any clock.
+ * The streams of a front whose answers have begun. Each reports its progress soon after its beginning, and
+ * again when a second has passed since its last report; all due reports are made in one turn of the loop.
+ * Passing on the events of a stream reads no clock.
  */
 export class OpenStreams {
   readonly #open = new Set<OpenStream>()
@@ -153,13 +153,13 @@ export class OpenStreams {
     this.#timer = null
   }
 
-  /** Has the streams report that are due. */
+  /** Makes the due streams report. */
   beat(): void {
     const now = this.#now()
     let reported = 0
     for (const stream of this.#open) {
       if (now < stream.dueAt) continue
-      // Others wait for the next beat, and are apart from these from then on.
+      // The others wait for the next beat, and are no longer due together with these.
       if (reported++ >= PROGRESS_BEAT_STREAMS_MAX) return
       stream.dueAt = now + PROGRESS_MS
       stream.report()
@@ -167,7 +167,10 @@ export class OpenStreams {
   }
 }
 
-/** With two seconds more at its rate: the last report of a dying front is old. The rate excludes the first output, perhaps many words at once. */
+/**
+ * Extrapolates the usage of a stream by two seconds at its rate, since the last report of a dying front is
+ * old. The rate excludes the first output, which may be many words at once.
+ */
 export class StreamRate {
   readonly #seen: SeenStream
   readonly #first: number
@@ -178,17 +181,17 @@ export class StreamRate {
     this.#first = sizeOf(seen)
   }
 
-  /** What the stream has come to. */
+  /** The usage of the stream so far. */
   usage(asked: AskedText, rates: TextRates): TokenUsage {
     const { usage: reportedUsage, outputBytes, isExact = false } = this.#seen
     if (isExact && reportedUsage !== null) return reportedUsage
     return judgeTextUsage(reportedUsage, { ...asked, outputBytes, isWhole: false }, rates).usage
   }
 
-  /** @param now what the stream has come to @param openMs milliseconds since the first output */
+  /** @param now usage so far @param openMs milliseconds since the first output */
   ahead(now: TokenUsage, openMs: number): TokenUsage {
     const size = sizeOf(this.#seen)
-    // Estimated reasoning is not in what was delivered.
+    // Estimated reasoning is not part of the delivered bytes.
     const tokens = this.#seen.usage === null ? now.output : now.output + now.reasoning
     const later = size === 0 ? 0 : ((size - this.#first) / size) * tokens
     const ahead = Math.ceil((later * PROGRESS_AHEAD_MS) / Math.max(openMs, PROGRESS_RATE_MS_MIN))
@@ -196,7 +199,7 @@ export class StreamRate {
   }
 }
 
-/** What grows with the answer: tokens where Sluice counts them, else bytes. */
+/** The size of the answer so far: in tokens if Sluice counts them, else in bytes. */
 function sizeOf({ usage, outputBytes, isExact = false }: SeenStream): number {
   return isExact && usage !== null ? usage.output + usage.reasoning : outputBytes
 }

@@ -14,14 +14,14 @@ import type {
 import { isCallLimited } from '../../schemas/limits/model-calls.ts'
 
 /**
- * A call that is paid for: reserves the most that it may cost, makes the call, and pays its cost; nothing
- * without a result. Before that the call takes its place and its tokens where the key or its workspace has
- * limits of them. Each kind of call extends it: one promise for the caller, and one object with methods,
- * since an object and its functions for each step cost every call a kilobyte of garbage.
+ * A call that is paid for: reserves the most that it may cost, makes the call, and pays its cost, which is
+ * nothing without a result. Before that the call takes a place and tokens if the key or its workspace has such
+ * limits. Each kind of call extends this class. A call has one promise and one object with methods, since an
+ * object with functions for each step would cost every call a kilobyte of garbage.
  */
 export abstract class Payment<R, C extends PayingCall> implements HoldInput, CallFacts, WriteWaiter {
   abstract readonly operation: string
-  /** Id of the model, the first of several. */
+  /** Id of the model; the first one if there are several. */
   abstract readonly model: string
   abstract readonly bound: CostBound
   readonly call: C
@@ -31,9 +31,9 @@ export abstract class Payment<R, C extends PayingCall> implements HoldInput, Cal
   readonly #ports: PaymentPorts
   #resolve: (outcome: Outcome<ModelReply>) => void = notBegun
   #reject: (bug: unknown) => void = notBegun
-  /** Null: the key has no limits of calls, or the call has not been admitted. */
+  /** Null: the key has no limits for calls, or the call has not been admitted. */
   #admitted: AdmittedCall | null = null
-  /** Null: nothing is held yet. */
+  /** Null: no money is reserved yet. */
   #hold: Hold | null = null
   #begunAt = 0
   #usedTokens = 0
@@ -56,7 +56,7 @@ export abstract class Payment<R, C extends PayingCall> implements HoldInput, Cal
   /** Settles or releases the hold, and answers. */
   protected abstract ended(result: R): Outcome<ModelReply>
 
-  /** Adds to a refusal of the reservation what only this kind of call knows. */
+  /** Adds facts that only this kind of call knows to a refusal of the reservation. */
   protected refused(failure: Failure): Failure {
     return failure
   }
@@ -116,7 +116,7 @@ export abstract class Payment<R, C extends PayingCall> implements HoldInput, Cal
     this.call.notes.holdMs = performance.now() - this.#begunAt
     if (!isWritten || this.#hold === null) return this.#end(fail('store_unavailable'))
     try {
-      // A client that left during the write of the reservation gets no call and pays nothing.
+      // A client that disconnected while the reservation was written gets no call and pays nothing.
       if (this.call.hasEnded) return this.#ended({ ok: false, failure: endedBy(this.call.signal) })
       this.run().then(
         (result) => this.#ended(result),
@@ -144,7 +144,7 @@ export abstract class Payment<R, C extends PayingCall> implements HoldInput, Cal
     this.#hold?.progress(progress)
   }
 
-  /** Returns the money: the call has no result that is paid for. */
+  /** Returns the reserved money: the call has no result to pay for. */
   protected releaseHold(): void {
     this.#hold?.release()
   }
@@ -177,7 +177,7 @@ export abstract class Payment<R, C extends PayingCall> implements HoldInput, Cal
     this.#resolve(outcome)
   }
 
-  /** An error keeps neither the money reserved nor the place taken; a settled hold stays settled. */
+  /** After an error neither the money stays reserved nor the place taken; a settled hold stays settled. */
   #threw(bug: unknown): void {
     this.#hold?.release()
     this.#leave()
@@ -191,7 +191,7 @@ export abstract class Payment<R, C extends PayingCall> implements HoldInput, Cal
   }
 }
 
-/** The figures of a call that has a result: its cost, and figures for the log alone. */
+/** The figures of a call with a result: its cost, and figures only for the log. */
 export interface Spent extends CallCost {
   readonly tokens: number
   /** Whole milliseconds of the attempt that succeeded. */

@@ -32,7 +32,7 @@ import { pointerOf } from '../../schemas/values/json-path.ts'
 /** Tokens of an answer of usual length, by which `sort: price` compares endpoints. Decision. */
 export const OUTPUT_TOKENS_USUAL = 512
 
-/** What bounds the cost of a call. */
+/** The facts that bound the cost of a call. */
 export function boundInputOf(
   { request, limits, defaultTokensMax = null }: BoundJob,
   { from, until }: Pick<CallInstants, 'from' | 'until'>,
@@ -68,7 +68,7 @@ type BoundJob = Pick<InferenceJob, 'limits' | 'defaultTokensMax'> & {
   >
 }
 
-/** The attempt of a call. */
+/** An attempt of a call. */
 interface AskedOf {
   readonly model: CallableModel
   readonly target: { readonly endpoint: Endpoint }
@@ -76,7 +76,7 @@ interface AskedOf {
   readonly startedAt: number
 }
 
-/** What the usage of an attempt is estimated from, besides what was delivered. @param now of the same clock */
+/** The facts from which the usage of an attempt is estimated, apart from the delivered output. @param now of the same clock */
 export function askedOf({ model, target, startedAt }: AskedOf, job: InferenceJob, now: number): AskedText {
   const { endpoint } = target
   const { request, limits, defaultTokensMax = null } = job
@@ -104,7 +104,7 @@ interface RoutedBy {
   /** Unix milliseconds. */
   readonly at: number
   readonly caller: Pick<Caller, 'key'>
-  /** The caller's own name of the conversation, in a header or as `session_id`; null: the call has none. */
+  /** The caller's name for the conversation, from a header or `session_id`; null: the call has none. */
   readonly session: string | null
 }
 
@@ -119,7 +119,10 @@ export class RoutedText implements RoutedCall {
     this.#by = by
   }
 
-  /** The session, else the name in the body, else the first texts. Names are those of one key: two callers with the same one share nothing. */
+  /**
+   * The conversation: the session, else the name in the body, else the first texts. Names belong to one key:
+   * two callers with the same name share nothing.
+   */
   conversationAt({ id }: CallableModel): string {
     const { session, caller } = this.#by
     const { name, prefix } = this.#request.conversation
@@ -143,7 +146,7 @@ export class RoutedText implements RoutedCall {
     return textCostNano({ input, cacheRead: 0, cacheWrite: 0, output, reasoning: 0 }, price)
   }
 
-  /** At the estimated tokens, now, with what the call asks for. */
+  /** The price now, for the estimated tokens and the requested tiers. */
   priceAt(endpoint: Endpoint): ResolvedPrice {
     if (endpoint.prices.conditions === null) return endpoint.prices
     const reported = askedAt(endpoint, this.#request.tiers)
@@ -162,9 +165,9 @@ export class RoutedText implements RoutedCall {
 type Asked = Pick<CountJob, 'request' | 'files'>
 
 /**
- * The endpoints of a model that can serve a call at all: they are reached in its form, may keep what it needs
- * kept, cannot read another request out of it, read its media and write the outputs that it asks for. Failures:
- * model_unfit, stateless, body_invalid, input_unsupported, not_supported.
+ * The endpoints of a model that can serve a call at all: they support its dialect, may store the data that it
+ * needs stored, cannot interpret its body differently, read its media and write the requested outputs.
+ * Failures: model_unfit, stateless, body_invalid, input_unsupported, not_supported.
  */
 export function fittingEndpoints(model: CallableModel, asked: Asked): Outcome<readonly Endpoint[]> {
   const { request } = asked
@@ -179,7 +182,7 @@ export function fittingEndpoints(model: CallableModel, asked: Asked): Outcome<re
     return fail('body_invalid', { metadata: { issues: [ambiguous] } })
   const refused = foreignTo(model, asked)
   if (refused === null) return ok(reading)
-  // The catalogue says nothing of a workspace's own server that has the model's name.
+  // The catalogue does not describe a workspace's own server that has the model's name.
   const own = reading.filter(isPrivate)
   return own.length === 0 ? refused : ok(own)
 }
@@ -193,7 +196,7 @@ function stateless(path: string): Outcome<never> {
   return fail('stateless', { metadata: { issues: [issue] } })
 }
 
-/** Null: as far as the catalogue says, the model reads the prompt and writes what is asked for. */
+/** Null: according to the catalogue, the model reads the prompt and writes the requested outputs. */
 function foreignTo({ declared }: CallableModel, { request, files = [] }: Asked): Outcome<never> | null {
   if (declared === undefined) return null
   const { inputs, outputs } = declared
@@ -221,7 +224,7 @@ function issueOf(
   return { metadata: { issues: [{ path, message, expected: known.join(' or ') }] } }
 }
 
-/** A text of a file is a text, whatever names it. */
+/** The modality of a file; a text file counts as text, whichever member contains it. */
 function placedFile({ use, mimeType, at }: InlineFile): readonly PlacedModality[] {
   const name = isTextType(mimeType) ? null : inlineFormOf(use, mimeType)
   return name === null || name === 'text' ? [] : [{ name, path: pointerOf(at) }]
@@ -235,7 +238,7 @@ export interface SharedByCalls {
   readonly open: OpenStreams
   readonly meters: Pick<Meters, 'upstream' | 'streams'>
   readonly egress: MediaEgress
-  /** Milliseconds without an output after which the head of a streamed answer leaves. */
+  /** Milliseconds without output after which the head of a streamed answer is sent. */
   readonly streamHoldMs: number
   /** Milliseconds of the same clock as the deadlines. */
   readonly now: () => number
@@ -246,12 +249,12 @@ interface TextPlanInput {
   readonly job: TextJob
   readonly choices: readonly WritingChoice[]
   readonly prices: CallPrices
-  /** What bounds its cost. */
+  /** The facts that bound its cost. */
   readonly bounded: TextBoundInput
   readonly shared: SharedByCalls
 }
 
-/** What a call may cost, before anything is sent. */
+/** The plan of a call, with its possible cost, before anything is sent. */
 export class TextPlan {
   readonly job: TextJob
   readonly choices: readonly WritingChoice[]
@@ -271,12 +274,12 @@ export class TextPlan {
     this.bound = textBoundOf(this.#targets, bounded)
   }
 
-  /** A finite limit counts the call. */
+  /** True when a finite spending limit counts the call. */
   get isHeld(): boolean {
     return isHeld(this.#targets, this.#bounded)
   }
 
-  /** Of the prompt and its answers, by the endpoint that is tried first. */
+  /** Estimated tokens of the prompt and its answers at the endpoint that is tried first. */
   estimatedTokens(): number {
     const { request, caller, defaultTokensMax = null } = this.job
     const { size, choices } = request
@@ -288,13 +291,13 @@ export class TextPlan {
     return prompt + Math.min(most, ADMITTED_OUTPUT_TOKENS_MAX) * choices
   }
 
-  /** Of one answer; 0: the prompt alone may cost more. Null: fewer tokens make the call no cheaper. */
+  /** The most tokens of one answer for this money; 0: the prompt alone may cost more. Null: fewer tokens do not make the call cheaper. */
   affordableTokens(availableNano: number): number | null {
     return affordableOutputTokens(this.#targets, this.#bounded, availableNano)
   }
 }
 
-/** The call ended, not the endpoint. */
+/** True if the call itself ended, so that the endpoint did not fail. */
 export function isOfCall({ name }: Failure): boolean {
   return name === 'client_gone' || name === 'draining' || name === 'deadline_exceeded'
 }

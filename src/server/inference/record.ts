@@ -12,54 +12,51 @@ import type { AnswerPorts, TextCaller } from '../ports/inference/inference.ts'
 import type { WholeAnswer } from '../upstream/inference/protocol.ts'
 import { GENERATION_ID_CHARS_MAX } from '../../schemas/inference/inference-limits.ts'
 
-/** The endpoint whose answer is passed on. */
+/** The endpoint whose answer is delivered. */
 export interface AnsweredBy {
   /** Canonical id of the model. */
   readonly model: string
   readonly provider: string
   readonly isByok: boolean
-  /** The endpoint has neither a price nor `free`, or the provider ran tools that have none. */
+  /** True when the endpoint has neither a price nor `free`, or the provider ran tools without a price. */
   readonly isUnpriced: boolean
-  /** What the answer reports without a modifier in the catalogue, so that the base price counts; null: nothing. */
+  /** The tier that the answer reports and that has no modifier in the catalogue, so that the base price is charged; null: none. */
   readonly unpricedTier: TierMember | null
   /** Attempts, with this one. */
   readonly attempts: number
-  /** Members of the request that the provider did not get, or that have no effect. */
+  /** Members of the request that were not sent to the provider, or that have no effect. */
   readonly dropped: readonly string[]
-  /** Unix seconds that the events of the provider have in common; absent: those of the call. */
+  /** Unix seconds from the events of the provider, the same in all; absent: those of the call. */
   readonly createdS?: number | undefined
 }
 
-/** A call that a model has begun to answer. */
+/** The end of a call that a model has begun to answer. */
 export interface InferenceEnd extends AnsweredBy {
-  /** Null for a whole answer; otherwise why it broke off after its first output. */
+  /** Null for a complete answer; otherwise the reason why it broke off after its first output. */
   readonly failure: Failure | null
   readonly usage: TokenUsage
-  /** The usage is that of what was delivered. */
+  /** True when the usage is estimated from the delivered output. */
   readonly isEstimated: boolean
   /** Cost of the usage in whole nano-USD. */
   readonly costNano: number
   /** The prices of that cost. */
   readonly price: ResolvedPrice
   readonly reported: ReportedTiers
-  /** Milliseconds of the attempt that was delivered. */
+  /** Milliseconds of the attempt whose answer was delivered. */
   readonly upstreamMs: number
-  /** Null: the sink has all of the answer. */
+  /** Null: the sink has the whole answer. */
   readonly answer: WholeAnswer | null
-  /**
-   * Gives the bytes of a whole answer whose parts the sink has back to the front's budget; called once when
-   * the answer was written.
-   */
+  /** Returns the bytes of a whole answer, parts of which the sink holds, to the front's budget; called once when the answer was written. */
   readonly release?: () => void
-  /** Null: the dialect reports usage in an event of Sluice's own, or the stream is not whole. */
+  /** Null: the dialect reports usage in a separate event that Sluice writes, or the stream is not complete. */
   readonly finalEvents: FinalEvents | null
   /** The provider's own id of the answer; null: not reported. */
   readonly upstreamId: string | null
-  /** In the provider's words; null: nothing has ended. */
+  /** The provider's finish reason; null: none was reported. */
   readonly finishReason: string | null
 }
 
-/** How far a streamed answer has come, with two more seconds at its rate. */
+/** The progress of a streamed answer, extrapolated by two seconds at its rate. */
 export interface InferenceProgress extends AnsweredBy {
   readonly usage: TokenUsage
   /** Cost of the usage in whole nano-USD. */
@@ -68,7 +65,7 @@ export interface InferenceProgress extends AnsweredBy {
   readonly reported: ReportedTiers
   /** Milliseconds of the attempt. */
   readonly upstreamMs: number
-  /** The provider goes on when its connection ends, and charges for it. */
+  /** True when the provider continues after its connection ends, and charges for it. */
   readonly isDrained: boolean
   readonly upstreamId: string | null
 }
@@ -120,7 +117,7 @@ export interface CallRecord {
 }
 
 export interface CallEnd {
-  /** Null: the head of the answer had left, and no provider has begun to answer. */
+  /** Null: the head of the answer had been sent, and no provider has begun to answer. */
   readonly end: InferenceEnd | null
   /** Null: the answer is whole. */
   readonly failure: Failure | null
@@ -128,7 +125,7 @@ export interface CallEnd {
   readonly chargedNano: number
 }
 
-/** Keeps the record of a call, also of one that broke off or was left. No step of this can fail. */
+/** Stores the record of a call, also if it broke off or its caller disconnected. This never fails. */
 export function keepGeneration(
   { call, id, model, isStreamed, media, delivery }: CallRecord,
   { end, failure, chargedNano }: CallEnd,
@@ -173,7 +170,7 @@ export function keepGeneration(
 
 const NO_USAGE: TokenUsage = { input: 0, cacheRead: 0, cacheWrite: 0, output: 0, reasoning: 0 }
 
-/** A stream that is read to its end without its caller has no failure. */
+/** Whether the caller has disconnected: a stream that is read to its end without its caller has no failure. */
 function hasLeft({ hasEnded, signal }: CallRecord['call'], failure: Failure | null): boolean {
   if (failure !== null) return failure.name === 'client_gone'
   return hasEnded && endedBy(signal).name === 'client_gone'
@@ -185,18 +182,18 @@ function sinceStart({ startedAt }: CallRecord['call'], at: number | null): numbe
 
 const WORD = /^[\w.:/+=-]+$/
 
-/** A text of the provider, unless it may be more than a name: prompts and answers are kept nowhere. */
+/** A text of the provider, unless it may be more than a name: prompts and answers are never stored. */
 export function wordOf(text: string | null): string | null {
   if (text === null || text.length > GENERATION_ID_CHARS_MAX || !WORD.test(text)) return null
   return text
 }
 
-/** Postgres has no character 0, and UTF-8 no half of a pair. */
+/** Makes a text storable: Postgres cannot store the character 0, and UTF-8 no half of a surrogate pair. */
 function storable(text: string): string {
   return text.replaceAll('\0', '\u{fffd}').toWellFormed()
 }
 
-/** For the journal: what is charged, and recorded, of a stream whose front dies. */
+/** For the journal: the amount that is charged and recorded for a stream whose front dies. */
 export function progressOf(
   { call, id, media, delivery }: Pick<CallRecord, 'call' | 'id' | 'media' | 'delivery'>,
   { usage, costNano, provider, model, isByok, isDrained, upstreamMs, ...more }: InferenceProgress,

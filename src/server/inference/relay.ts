@@ -21,8 +21,8 @@ import { readOut } from '../upstream/inference/framing.ts'
 import type { LeaveKind } from '../../schemas/models/protocols.ts'
 
 /**
- * Bytes of events before the first output of a stream. They wait for it, so that an attempt that fails leaves
- * no trace; providers begin with a role and a few empty texts. Decision.
+ * Bytes of events before the first output of a stream, for example a role and a few empty texts. They are held
+ * back until the first output, so that a failed attempt leaves no trace. Decision.
  */
 export const STREAM_PREFACE_BYTES_MAX = 256 * 1024
 
@@ -32,11 +32,11 @@ const NO_OUTPUT: Failure = {
   detail: "The provider's stream began without an output.",
 }
 
-/** Counts the streams of a front that are read to their end although their callers have left. */
+/** Counts the streams of a front that are read to their end although their callers have disconnected. */
 export class Drains {
   #count = 0
 
-  /** False: too many are read already. */
+  /** @returns false when too many are already being read */
   begin(): boolean {
     if (this.#count >= DRAINS_MAX) return false
     this.#count++
@@ -51,34 +51,34 @@ export class Drains {
 export interface RelayInput {
   readonly body: ByteReader
   readonly stream: NativeStream | PartStream
-  /** Its sink gets the answer; its `begin` is called before the first output is passed on. */
+  /** The attempt: its sink receives the answer, and its `begin` is called before the first output is passed on. */
   readonly attempt: Pick<WritingAttempt, 'sink' | 'begin' | 'mayChangeModel'>
-  /** Members of the request that the provider did not get. */
+  /** Members of the request that were not sent to the provider. */
   readonly dropped: readonly string[]
   /** The call. */
   readonly signal: AbortSignal
   /** Milliseconds until the first output. */
   readonly firstOutputMs: number
-  /** Milliseconds between two events after it. */
+  /** Milliseconds between two events after the first output. */
   readonly stallMs: number
   readonly onLeave: LeaveKind
   readonly drains: Drains
-  /** Of the front's budget, for an event above STREAM_HELD_BYTES_MAX that has not come to its end. */
+  /** Room in the front's budget, for an incomplete event above STREAM_HELD_BYTES_MAX. */
   readonly room: Pick<AnswerRoom, 'bytes' | 'more' | 'give'>
-  /** Of the turns of the loop. */
+  /** Budget of the turns of the event loop. */
   readonly budget: Pick<StreamBudget, 'isSpent' | 'used' | 'next'>
-  /** Monotonic milliseconds; absent: those of the process. */
+  /** Monotonic milliseconds; absent: the clock of the process. */
   readonly now?: () => number
 }
 
 export interface Relayed {
   /** Null: the stream was whole. */
   readonly failure: Failure | null
-  /** The first output was passed on. */
+  /** True when the first output was passed on. */
   readonly hasBegun: boolean
   /** Milliseconds in which the provider was not read: the caller did not read, or the loop was shared. */
   readonly pausedMs: number
-  /** The provider was read on when the caller had left. */
+  /** True when the provider was read further after the caller had disconnected. */
   readonly isDrained: boolean
 }
 
@@ -87,22 +87,22 @@ interface Over {
   readonly failure: Failure | null
 }
 
-/** Whole events in the caller's form, or parts that are written in it. */
+/** Complete events in the caller's dialect, or parts from which they are written. */
 type Output = Uint8Array | readonly WrittenPart[]
 /**
- * Bytes of a read that a stream reads in one go: fewer while they take longer than SLICE_MS_MAX, and all of a
- * read of the socket while they do not. Decision.
+ * Bytes of a read that a stream processes at once: reduced while they take longer than SLICE_MS_MAX, and up to
+ * a whole read of the socket while they do not. Decision.
  */
 const [SLICE_BYTES_MIN, SLICE_BYTES, SLICE_BYTES_MAX] = [1_024, 8_192, 65_536] as const
 const SLICE_MS_MAX = 0.25
-/** Memory of a part that is no output: the end of a block, a signature. */
+/** Memory counted for a part that is not output: the end of a block, a signature. */
 const PART_BYTES = 256
 
-/** Each event in the turn in which its last byte came. What precedes the first output waits here: an attempt that fails leaves no trace. */
+/** Passes each event on in the turn in which its last byte arrived. Parts before the first output are held back: a failed attempt leaves no trace. */
 export class Relay {
   readonly #input: RelayInput
   readonly #now: () => number
-  /** What came before the first output. */
+  /** Parts before the first output. */
   readonly #held: Output[] = []
   #heldBytes = 0
   /** Bytes of the provider's body so far. */
@@ -110,18 +110,18 @@ export class Relay {
   #hasBegun = false
   /** The caller keeps up. */
   #hasRoom = true
-  /** What of the last read of the body has not been read by the stream; null: nothing. */
+  /** Bytes of the last read of the body that the stream has not processed; null: none. */
   #unread: Uint8Array | null = null
   #sliceBytes: number = SLICE_BYTES
   /** Parts that are written in several turns of the loop; null: there are none. */
   #slices: Iterable<readonly WrittenPart[]> | null = null
-  /** Continues after an event that a thread reads; null: no such event. */
+  /** Continues after an event that a thread processes; null: no such event. */
   #rest: NonNullable<PartRead['rest']> | null = null
   #isLate = false
   #isDraining = false
   #pausedMs = 0
   readonly #timer: MovingTimer
-  /** Ends a stream that goes on for ever. */
+  /** Timer that ends an endless stream. */
   #whole: NodeJS.Timeout | undefined
   #isOver = false
 
@@ -157,7 +157,7 @@ export class Relay {
     }
   }
 
-  /** A blocked prompt is the answer only where no other model may give one. */
+  /** The failure of a blocked prompt if another model may still answer; otherwise the block is the answer. */
   #blocked(): Failure | null {
     const { stream, attempt } = this.#input
     const { blocked } = stream
@@ -171,30 +171,30 @@ export class Relay {
         const ended = this.#take(await body.next())
         if (ended !== null) return ended.failure
       }
-      // Each read would wait a turn of the microtasks for nothing.
+      // Checked first: awaiting each time would cost a turn of the microtasks.
       if (budget.isSpent) await this.#pause()
       const taken = this.#readSlice()
       const over = this.#rest === null && this.#slices === null ? taken : await this.#goOn(taken)
       if (over !== null) return over.failure
       const memory = this.#hasMemory()
       if (memory !== true && !(await memory)) return this.#endedAs({ name: 'busy' })
-      // A caller who has left reads nothing, and the time of a drain goes on.
+      // A caller who has disconnected reads nothing, and the time limit of a drain continues to run.
       if (!this.#hasRoom && !this.#isDraining) await this.#waitForRoom()
     }
   }
 
-  /** Goes on in a later turn of the loop; the provider is not read until then. */
+  /** Continues in a later turn of the loop; the provider is not read until then. */
   async #pause(): Promise<void> {
     const pausedAt = this.#now()
     await this.#besides(this.#input.budget.next())
     this.#pausedMs += this.#now() - pausedAt
   }
 
-  /** A read is passed on in slices, since one of small events takes many milliseconds. */
+  /** Processes a slice of a read: a whole read of small events would take many milliseconds. */
   #readSlice(): Over | null {
     const { stream, budget } = this.#input
     const unread = this.#unread
-    // The call ended during a wait: the next read says how.
+    // The call ended during a wait: the next read reports how.
     if (unread === null) return null
     const slice = unread.length <= this.#sliceBytes ? unread : unread.subarray(0, this.#sliceBytes)
     this.#unread = slice === unread ? null : unread.subarray(slice.length)
@@ -208,7 +208,7 @@ export class Relay {
     return over
   }
 
-  /** Time in which the caller does not read is not the provider's. */
+  /** Waits for the caller to read; this time does not count as the provider's. */
   async #waitForRoom(): Promise<void> {
     const { attempt, stallMs } = this.#input
     this.#timer.stop()
@@ -218,7 +218,7 @@ export class Relay {
     if (!this.#isDraining) this.#timer.start(stallMs)
   }
 
-  /** Writes output that exceeds one turn of the loop, and reads on after events that a thread reads. */
+  /** Writes output that exceeds one turn of the loop, and continues after events that a thread processes. */
   async #goOn(taken: Over | null): Promise<Over | null> {
     let over = taken
     for (;;) {
@@ -238,13 +238,13 @@ export class Relay {
     for (const slice of slices) {
       if (this.#hasRoom || this.#isDraining) await this.#besides(turn())
       else await this.#waitForRoom()
-      // The client has left, and reads no more.
+      // The client has disconnected and reads no more.
       if (signal.aborted && !this.#isDraining) return
       this.#hasRoom = deliver(slice, attempt.sink)
     }
   }
 
-  /** Waits for work of Sluice's own, whose time is not the provider's. */
+  /** Waits for Sluice's own work; the provider's timer is stopped meanwhile. */
   async #besides<T>(work: Promise<T>): Promise<T> {
     const { leftMs } = this.#timer
     if (!this.#isDraining) this.#timer.stop()
@@ -253,7 +253,7 @@ export class Relay {
     return done
   }
 
-  /** Takes what a read has brought. @returns null: the stream goes on */
+  /** Takes the result of a read. @returns null: the stream continues */
   #take(next: Outcome<Uint8Array | null>): Over | null {
     if (this.#isOver) return { failure: { name: 'deadline_exceeded' } }
     if (this.#isLate && !this.#isDraining) return { failure: { name: 'upstream_slow' } }
@@ -279,15 +279,15 @@ export class Relay {
   #end(): Failure | null {
     const { stream } = this.#input
     const failure = stream.end()
-    // What had come of it is dropped when the call ends: its end is then not the provider's fault.
+    // If the call ended, the received part was dropped: its missing end is then not the provider's fault.
     if (failure !== null) return this.#endedAs(failure)
     if ('finalParts' in stream) this.#pass(stream.finalParts ?? [])
     return null
   }
 
   /**
-   * Takes room for an event that has begun: thousands of streams could have one of 16 MiB each. The provider
-   * is not read meanwhile, and its clock goes on.
+   * Takes room for an incomplete event: thousands of streams could each have one of 16 MiB. The provider is
+   * not read meanwhile, but its time limit continues to run.
    */
   #hasMemory(): true | Promise<boolean> {
     const { stream, room } = this.#input
@@ -297,14 +297,14 @@ export class Relay {
     return true
   }
 
-  /** The failure of a wait that may have ended with the call. */
+  /** The failure after a wait: the end of the call, if that ended the wait, else the given one. */
   #endedAs(failure: Failure): Failure {
     const { signal } = this.#input
     if (this.#isOver) return { name: 'deadline_exceeded' }
     return signal.aborted && !this.#isDraining ? endedBy(signal) : failure
   }
 
-  /** Ends whatever is waited for. */
+  /** Ends all waits by closing the body. */
   #stop(): void {
     this.#unread = null
     this.#input.room.give()
@@ -324,7 +324,7 @@ export class Relay {
     return true
   }
 
-  /** Events are lent until the next read. */
+  /** Keeps output. It is copied, since events are lent only until the next read. */
   #hold(output: Output): void {
     this.#held.push(output instanceof Uint8Array ? Uint8Array.from(output) : output)
     this.#heldBytes += output instanceof Uint8Array ? output.length : output.length * PART_BYTES
@@ -348,11 +348,11 @@ export class Relay {
     this.#stop()
   }
 
-  /** Closes the connection in the same turn, or reads on: to the end, or for the usage that is still to come. */
+  /** Called when the caller disconnects: closes the connection in the same turn, or reads on, to the end or for the usage that is still missing. */
   readonly #onLeave = (): void => {
     const { onLeave, drains, signal, stream } = this.#input
     if (this.#isDraining) return
-    // When the node ends, the caller is still there and waits for the event that says so.
+    // When the node stops, the caller is still connected and waits for the event that reports it.
     const isNodeEnding = endedBy(signal).name === 'draining'
     const isReadOn = !isNodeEnding && (onLeave === 'drain' || stream.awaitsUsage)
     if (!isReadOn || !drains.begin()) return this.#stop()

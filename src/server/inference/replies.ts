@@ -10,12 +10,12 @@ import type { Charge } from './payment.ts'
 import { Delivery, keepGeneration, type AnsweredBy, type InferenceEnd } from './record.ts'
 import { TextCall, type TextCallInput } from './text-call.ts'
 
-/** An answer that is streamed: its reply begins with the first output, or before it. */
+/** A streamed answer: its reply begins with the first output, or earlier. */
 export class StreamedText extends TextCall {
   readonly delivery = new Delivery()
   readonly #events: TextEvents
   #by: AnsweredBy | null = null
-  /** Null: the head of the answer has not left. */
+  /** Null: the head of the answer has not been sent. */
   #stream: EventStream | null = null
   #silence: NodeJS.Timeout | undefined
 
@@ -25,7 +25,7 @@ export class StreamedText extends TextCall {
   }
 
   protected override beforeAttempts(): void {
-    // A provider that is silent must not write on for a caller who has left.
+    // A silent provider must not continue for a caller who has disconnected.
     this.call.watch()
     this.#silence = setTimeout(() => this.openEarly(), this.shared.streamHoldMs)
   }
@@ -33,7 +33,7 @@ export class StreamedText extends TextCall {
   protected override afterAttempts(outcome: Outcome<InferenceEnd> | null): void {
     clearTimeout(this.#silence)
     if (outcome === null || outcome.ok || this.#stream === null) return
-    // After the head only the stream can report a failure.
+    // After the head was sent, only the stream can report a failure.
     this.#breakOff(outcome.failure)
     keepGeneration(this, { end: null, failure: outcome.failure, chargedNano: 0 }, this.ports)
   }
@@ -73,11 +73,11 @@ export class StreamedText extends TextCall {
     return ok({ kind: 'streamed' })
   }
 
-  /** @param finalEvents what the provider's stream kept back for the usage */
+  /** @param finalEvents the provider's last events, held back until the usage is known */
   #end(usage: ShownUsage, finalEvents: FinalEvents | null): void {
     this.#stream ??= this.#open(this.#by)
     const last = finalEvents === null ? [this.#events.lastOf(usage)] : finalEvents.withUsage(usage)
-    // One write, unless the copy for it would hold the loop: the last event may have 16 MiB.
+    // Joined into one write, unless copying would block the loop: the last event may have 16 MiB.
     if (bytesOf(last) <= INLINE_JSON_BYTES_MAX)
       return this.#stream.end(last.length === 1 ? last[0] : Buffer.concat(last))
     for (const bytes of last) this.#stream.write(bytes)
@@ -122,7 +122,7 @@ export class CollectedText extends TextCall {
     return true
   }
 
-  /** No provider streams an answer that is wanted whole. */
+  /** Never called: no provider streams an answer that is requested whole. */
   pass(): boolean {
     return true
   }
@@ -152,7 +152,7 @@ export class CollectedText extends TextCall {
   }
 }
 
-/** @param by null: no endpoint has answered so far @param usage what there is to say of the usage; null: nothing */
+/** @param by null: no endpoint has answered so far @param usage figures to report; null: none */
 function headersOf(
   { id }: TextHead,
   by: AnsweredBy | null,
@@ -176,7 +176,7 @@ function usageWord({ isEstimated }: InferenceEnd, isCapped: boolean): string | n
   return isCapped ? 'capped' : null
 }
 
-/** For the head, which leaves with it. */
+/** Notes the time of the first output, for the head that is sent with it. */
 function noteFirstOutput({ notes, startedAt }: TextCaller): void {
   notes.ttftMs = performance.now() - startedAt
 }

@@ -58,7 +58,7 @@ const NOTHING_WRITTEN = {
   isDrained: false,
 } as const
 
-/** An endpoint of a provider that writes texts, natively or in a protocol of its own. */
+/** An endpoint of a provider of text models, in the caller's dialect or in a protocol of its own. */
 export class WritingEndpoint implements WritingProtocol {
   readonly #endpoint: Endpoint
   readonly #text: EndpointText
@@ -87,7 +87,7 @@ export class WritingEndpoint implements WritingProtocol {
     const takeBack = first.ok ? null : wire.refused(first.failure)
     if (takeBack === null) return first
     const again = await this.#write(attempt, wire)
-    // A refusal may quote its request: only an answer shows that the member was its cause.
+    // A refusal may only quote its request: the member was the cause only if the repetition succeeds.
     if (!again.ok || again.value.failure !== null) takeBack()
     return again
   }
@@ -186,7 +186,7 @@ export class WritingEndpoint implements WritingProtocol {
     return ok(wholly(value, { dropped, answer: null, release }))
   }
 
-  /** Gets the request without its body, which would stay in memory as long as the answer streams. */
+  /** Takes only the request without its body, which would otherwise stay in memory while the answer streams. */
   async #stream(
     attempt: WritingAttempt,
     { dropped, headers, origins, wire, startedAt }: Sending,
@@ -200,19 +200,19 @@ export class WritingEndpoint implements WritingProtocol {
     let isSent = false
     const outcome = await this.#link.stream(wire.pathOf(true), sent.take(), {
       beginsBy,
-      // The relay has the clocks of D17; this one must not end the wait for a first output.
+      // The relay has the time limits of D17; this one must not end the wait for the first output.
       stallMs: Math.max(firstOutputMs, stallMs),
       caller,
       hops,
       headers,
       bodyBytes: sent.bytes,
-      // The relay cuts it, or reads on for its usage.
+      // The relay cuts the stream, or reads on for its usage.
       isCutByLeaving: false,
       call: { signal: call.signal, sent: (has) => (isSent = has) },
     })
     if (!outcome.ok) {
       const failure = sent.failure ?? outcome.failure
-      // A provider that has the request charges its input, also when the caller leaves.
+      // A provider that has received the request charges its input, even when the caller disconnects.
       const isLeft = isSent && sent.failure === null && failure.name === 'client_gone'
       return isLeft ? ok({ failure, ...written }) : { ok: false, failure }
     }
@@ -255,7 +255,7 @@ export class WritingEndpoint implements WritingProtocol {
     return ok({ failure, ...written, ...figures, finalEvents })
   }
 
-  /** A failure as the caller may see it. A request that Sluice wrote has paths that the caller does not know. */
+  /** A failure as the caller may see it. If Sluice wrote the request, its paths are left out, since the caller does not know them. */
   #visible(failure: Failure, request: TextRequest, sent: SentBody): Failure {
     const visible = unquoted(failure, searchedIn(request, sent))
     const param = visible.metadata?.provider_param
@@ -269,7 +269,7 @@ export class WritingEndpoint implements WritingProtocol {
   }
 }
 
-/** What a whole answer wrote; written out, as each call has one. */
+/** The result of a whole answer; written out, since each call has one. */
 function wholly(
   { usage, outputBytes, upstreamId, reported, finishReason }: AnswerFigures,
   { dropped, answer, release }: Pick<Written, 'dropped' | 'answer' | 'release'>,
@@ -291,13 +291,13 @@ function wholly(
   }
 }
 
-/** The outcome of a request that was posted, whose body is of no more use. */
+/** The outcome of a request that was sent; its body is no longer needed. */
 function posted(sent: SentBody, outcome: Outcome<EgressAnswer>): Outcome<EgressAnswer> {
   sent.close()
   return outcome.ok || sent.failure === null ? outcome : { ok: false, failure: sent.failure }
 }
 
-/** Some providers stream whatever they are asked for. */
+/** Reads a whole answer: some providers stream even if a whole answer was requested. */
 function readWhole(wire: Wire, input: WholeInput): ReturnType<Wire['whole']> {
   return frameOf(input.body) === 'events' ? readEvents(wire, input) : wire.whole(input)
 }
@@ -317,7 +317,7 @@ interface Sending extends Pick<ProviderRequest, 'dropped'> {
   readonly startedAt: number
 }
 
-/** Neither a promise nor a signal for a body without files. Failures: those of `openBody`. */
+/** Opens the body; without files it needs neither a promise nor a signal. Failures: those of `openBody`. */
 function opened(
   body: ProviderRequest['body'],
   { caller, call }: Pick<InferenceJob, 'caller' | 'call'>,
@@ -326,14 +326,14 @@ function opened(
 }
 
 /**
- * The content of a file, or of a medium that was fetched, is not in the caller's request, and a message of
- * the provider could quote it.
+ * The bytes in which quotations of a provider's message are searched. Null with files or fetched media: their
+ * content is not in the caller's request, but the message could quote it.
  */
 function searchedIn({ source }: TextRequest, sent: SentBody): Uint8Array | null {
   return sent instanceof PlainBody ? source.bytes : null
 }
 
-/** A count has no effect, and may be asked for again. */
+/** A count has no side effect and may be repeated. */
 const COUNTED: PostKind = { answerBytesMax: COUNT_BYTES_MAX, mayRepeat: true, isLong: false }
-/** Statuses of a server that has no such path. */
+/** Statuses of a server that does not have this path. */
 const NOT_COUNTED: readonly number[] = [404, 405, 501]

@@ -41,8 +41,8 @@ export interface TextCallInput {
 
 /**
  * A call to a model that writes, from its hold to its record: the attempts send it to one endpoint after
- * another, which relays what it writes to this call, until one has answered; then the call is settled,
- * recorded and replied to. The kinds of replies receive what the model writes.
+ * another, which relays its output to this call, until one has answered; then the call is settled, recorded
+ * and replied to. The kinds of replies receive the model's output.
  */
 export abstract class TextCall
   extends Payment<InferenceEnd, TextCaller>
@@ -65,9 +65,9 @@ export abstract class TextCall
   readonly #plan: TextPlan
   protected readonly shared: SharedByCalls
   readonly #metered: MeteredCall
-  /** Null: no output has left, or the answer came whole. */
+  /** Time of the first output; null: no output was sent, or the answer came whole. */
   #begunAt: number | null = null
-  /** Reports its progress; null: the answer has not begun, or came whole. */
+  /** The answer that reports its progress; null: it has not begun, or came whole. */
   #begun: BegunAnswer | null = null
 
   constructor({ plan, form, ports }: TextCallInput) {
@@ -98,7 +98,7 @@ export abstract class TextCall
     return usage.input + usage.cacheRead + usage.cacheWrite + usage.output + usage.reasoning
   }
 
-  /** With the most tokens of an answer that there is money for, where the refusal is for want of money. */
+  /** Adds the most tokens that the available money pays for, if the call was refused for lack of money. */
   protected override refused(failure: Failure): Failure {
     const available = failure.fields?.['availableNano']
     if (typeof available !== 'number') return failure
@@ -118,7 +118,7 @@ export abstract class TextCall
       outcome = await this.shared.attempts.run(this.job, this.#plan.choices, this)
       return outcome
     } finally {
-      // A run that throws ends its stream, too.
+      // A run that throws also ends its stream.
       try {
         this.fetched.release()
         if (this.#begun !== null) this.shared.open.delete(this.#begun)
@@ -134,7 +134,7 @@ export abstract class TextCall
   /** @param outcome null: a bug ended the attempts */
   protected afterAttempts(_outcome: Outcome<InferenceEnd> | null): void {}
 
-  /** Called before the first output: from here on the answer is that of this endpoint. */
+  /** Called before the first output: from now on the answer comes from this endpoint. */
   protected abstract firstOutput(by: AnsweredBy): void
   abstract take(parts: readonly WrittenPart[]): boolean
   abstract pass(events: Uint8Array): boolean
@@ -149,7 +149,7 @@ export abstract class TextCall
     return one.target.protocol.write(new Attempt(this, one))
   }
 
-  /** The request of an attempt is ready to be sent: the endpoint's time begins only now. @returns the clock */
+  /** Called when the request of an attempt is ready to be sent: the endpoint's time begins only now. @returns the time of the clock */
   ready(one: WritingTry): number {
     const now = this.shared.now()
     one.startedAt = now
@@ -157,10 +157,10 @@ export abstract class TextCall
     return now
   }
 
-  /** The first output of an attempt leaves. */
+  /** Called when the first output of an attempt is sent. */
   begin(one: WritingTry, dropped: readonly string[], seen: SeenStream): void {
     const { request } = this.job
-    // A stream may last an hour, and nothing more is sent.
+    // Released early: a stream may last an hour, and nothing more is sent.
     request.source.release()
     this.fetched.release()
     const at = this.shared.now()
@@ -175,7 +175,7 @@ export abstract class TextCall
     this.firstOutput(by)
   }
 
-  /** The journal gets how far a streamed answer has come. */
+  /** Writes the progress of a streamed answer to the journal. */
   report(begun: BegunAnswer): void {
     this.progress(progressOf(this, this.#reached(begun)))
   }
@@ -185,7 +185,7 @@ export abstract class TextCall
     const { rates, now: clock } = this.shared
     const now = clock()
     const written = rate.usage(askedOf(one, this.job, now), rates.of(endpoint, this.job.caller))
-    // What is thought unseen may turn out to be less.
+    // Estimated hidden reasoning is not counted yet, since it may turn out to be less.
     this.#metered.wrote(seen.usage === null ? { ...written, reasoning: 0 } : written)
     const usage = rate.ahead(written, now - at)
     const { reported } = seen
@@ -236,7 +236,7 @@ export abstract class TextCall
     const { failure, reportedUsage, outputBytes, isExact, pausedMs } = written
     if (isExact && reportedUsage !== null) return { usage: reportedUsage, isEstimated: failure !== null }
     const asked = askedOf(one, this.job, now - pausedMs)
-    // A provider that failed is paid for what it has delivered alone.
+    // A provider that failed is paid only for the output that it delivered.
     const isProviders = failure !== null && !isOfCall(failure)
     return judgeTextUsage(
       reportedUsage,
@@ -245,7 +245,7 @@ export abstract class TextCall
     )
   }
 
-  /** Why an answer broke off after its first output, with the name of its provider. */
+  /** The failure of an answer that broke off after its first output, with the name of its provider. */
   #broken(failure: Failure, one: WritingTry): Failure {
     const { caller, call, deadlineAt } = this.job
     const of = { caller, call, deadlineAt, isInnocent: isOfCall(failure), hasBegun: true }
@@ -273,7 +273,7 @@ export abstract class TextCall
 
   protected override ended(end: InferenceEnd): Outcome<ModelReply> {
     const { failure } = end
-    // Only a streamed answer reached its caller in part.
+    // If the answer is not streamed, its caller got no part of it.
     if (failure !== null && !this.isStreamed) {
       this.releaseHold()
       keepGeneration(this, { end, failure, chargedNano: 0 }, this.ports)
@@ -295,7 +295,7 @@ interface FirstOutput {
   readonly at: number
 }
 
-/** An answer whose first output has left. */
+/** An answer whose first output was sent. */
 class BegunAnswer implements OpenStream {
   dueAt = 0
   readonly one: WritingTry
@@ -351,7 +351,7 @@ class Attempt implements WritingAttempt {
   }
 }
 
-/** Written out, as the other objects of each call: a spread or a rest costs calls of the runtime. */
+/** Written out, as the other objects of each call are: a spread would cost calls of the runtime. */
 function spentOn(end: InferenceEnd): Spent {
   const { usage } = end
   return {

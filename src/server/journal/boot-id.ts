@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs'
 
 /**
  * The operating system's id of its current boot: under another id, bytes that were written without fsync may
- * be gone. A system without such an id gives a new id at every call: then amounts that a journal does not
- * explain are forfeited.
+ * be gone. On a system without such an id every call returns a new one: amounts that a journal does not
+ * explain are then forfeited.
  */
 export function bootId(): string {
   if (process.platform === 'linux') {

@@ -16,10 +16,7 @@ import { MIB } from '../../schemas/limits/limits.ts'
 
 /** Bytes of a front's journal segment on disk, after which the next segment begins. Decision. */
 export const JOURNAL_SEGMENT_BYTES = 8 * MIB
-/**
- * Entries of a front that wait in memory for their flush; the front reads further entries from its journal.
- * Decision.
- */
+/** Entries of a front that are kept in memory until their flush; beyond them the front reads entries again from its journal. Decision. */
 export const JOURNAL_ENTRIES_MAX = 20_000
 
 export interface JournalOptions {
@@ -56,9 +53,9 @@ class DiskJournal implements Journal {
   #ended: number[] = []
   /** Entries since the last successful `write`. */
   #entries: BookEntry[] = []
-  /** Offset after the record of each, among the gathered records. */
+  /** Offsets after the record of each entry, within the gathered records. */
   #ends: number[] = []
-  /** Takes that are on disk and neither settled nor released there. */
+  /** Takes on disk that are neither settled nor released there. */
   readonly #open = new Map<number, OpenTake>()
   readonly #waiting: WaitingEntries
   #segment: SegmentWriter | null = null
@@ -66,7 +63,7 @@ class DiskJournal implements Journal {
   #older: (SegmentPlace & { readonly end: number })[] = []
   #nextTake = 1
   #nextSegment = 1
-  /** Length at which the next segment is tried. */
+  /** Length at which the next segment is created. */
   #rotateAt: number
   #applied = 0
   #pending: Flush | null = null
@@ -98,7 +95,7 @@ class DiskJournal implements Journal {
   progress(takeId: number, progress: TakeProgress): void {
     const take = this.#open.get(takeId)
     if (take === undefined) return
-    // With the take, since the next segment begins with both.
+    // Kept with the take, since the next segment begins with both.
     this.#open.set(takeId, { ...take, progress })
     this.#records.progress(takeId, progress)
   }
@@ -147,7 +144,7 @@ class DiskJournal implements Journal {
     while (this.#older[0] !== undefined && this.#older[0].end <= to) {
       const { path } = this.#older[0]
       this.#older.shift()
-      // A reader of a segment that could not be removed sees its entries as applied.
+      // If the segment cannot be removed, its reader sees that its entries were applied.
       attempt(() => this.#disk.remove(path))
     }
   }
@@ -177,7 +174,7 @@ class DiskJournal implements Journal {
     for (const take of this.#takes) this.#open.set(id++, take)
     for (const id of this.#ended) this.#open.delete(id)
     this.#records.clear()
-    // Most writes are of one kind, and a call has two: the lists of the other kind stay as they are.
+    // Only changed lists are replaced: most writes are of one kind, and a call has two.
     if (this.#takes.length > 0) this.#takes = []
     if (this.#ended.length > 0) this.#ended = []
     if (this.#entries.length > 0) this.#entries = []
@@ -193,9 +190,10 @@ class DiskJournal implements Journal {
     if (this.#waiting.size === 0 && this.#waiting.readTo !== null) this.#readAgain(this.#waiting.readTo)
     const { entries, end } = this.#waiting.first(entriesMax)
     const isAll = entries.length === this.#waiting.size
-    // A flush of all entries includes records without entries: only so do offsets reach the ends of segments.
+    // A flush of all entries also includes records without entries: otherwise offsets would never reach the
+    // ends of segments.
     const to = isAll ? (this.#waiting.readTo ?? this.#end) : (end ?? this.#applied)
-    // A piece without entries is not the end.
+    // A piece without entries need not be the end of the journal.
     const isDue =
       entries.length > 0 || (to > this.#applied && (this.#older.length > 0 || this.#waiting.readTo !== null))
     return isDue ? { journalId: this.id, from: this.#applied, to, entries } : null
@@ -234,7 +232,7 @@ class DiskJournal implements Journal {
     return segment
   }
 
-  /** Without room for a new segment, the old one goes on for a while. */
+  /** Begins a new segment. If the disk has no room for it, the old one is used for a while longer. */
   #rotate(full: SegmentWriter): void {
     try {
       const next = this.#begin(full.end)

@@ -6,7 +6,7 @@ import type { Log } from '../ports/observe.ts'
 
 const COUNT_FILE = 'money-count'
 
-/** The number of the node's money in its data directory. */
+/** Opens the money counter of the node, which is kept in the data directory. */
 export function openKeptCount(dataDir: string, node: string, log: Log): KeptCount {
   return {
     node,
@@ -16,14 +16,14 @@ export function openKeptCount(dataDir: string, node: string, log: Log): KeptCoun
       try {
         await write(join(dataDir, COUNT_FILE), String(n))
       } catch (cause) {
-        // A lower number refuses no money that it should not.
+        // An outdated lower number never causes money to be refused wrongly.
         log.warn('money_count_not_kept', { cause })
       }
     },
   }
 }
 
-/** The number in the data directory; 0 without one, since earlier versions kept no number. */
+/** The counter in the data directory; 0 without a file, since earlier versions kept none. */
 export function readCount(dataDir: string): number {
   try {
     const n = Number(readFileSync(join(dataDir, COUNT_FILE), 'utf8'))
@@ -34,7 +34,7 @@ export function readCount(dataDir: string): number {
 }
 
 async function write(path: string, text: string): Promise<void> {
-  // Fronts of the node write the same file, each its own draft.
+  // Fronts of the node write the same file, each through its own draft.
   const draft = `${path}.${process.pid}`
   const file = await open(draft, 'w', 0o600)
   try {

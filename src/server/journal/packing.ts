@@ -8,7 +8,7 @@ const UUID = 253
 const HASH = 254
 /** First byte of a hash with a letter before it, as in accounts of keys. */
 const LETTERED_HASH = 255
-/** Bytes of the longest text. Longer texts are cut: ids are short, and names of models are checked before. */
+/** Bytes of the longest text. Longer texts are cut: ids are short, and names of models were checked earlier. */
 const TEXT_BYTES_MAX = 4_096
 
 const IS_UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
@@ -32,10 +32,7 @@ export function packed(text: string): Uint8Array {
   return tagged(LONG, Buffer.concat([Uint8Array.of(bytes.length >> 8, bytes.length & 255), bytes]))
 }
 
-/**
- * Reads fields one after the other. Throws `RangeError` after the end and for an invalid number: the caller
- * takes the record for damaged.
- */
+/** Reads fields one after the other. Throws `RangeError` after the end and for an invalid number: the caller treats the record as damaged. */
 export class Unpacker {
   readonly #bytes: Buffer
   #at = 0
@@ -59,7 +56,7 @@ export class Unpacker {
     return value
   }
 
-  /** Reads nano-USD, tokens or milliseconds: the ledger takes no negative and no fractional number. */
+  /** Reads nano-USD, tokens or milliseconds: the ledger accepts no negative and no fractional numbers. */
   count(): number {
     const value = this.number()
     if (!Number.isSafeInteger(value) || value < 0) throw new RangeError('not a valid count')

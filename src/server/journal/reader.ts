@@ -11,7 +11,7 @@ import {
 } from './segments.ts'
 import type { PlacedEntry } from './segment-writer.ts'
 
-/** Bytes that are read and decoded before other work has its turn. */
+/** Bytes that are read and decoded before other work gets its turn. */
 const PIECE_BYTES = 512 * 1_024
 /** Entries of one batch. */
 const BATCH_ENTRIES = 5_000
@@ -33,7 +33,7 @@ export interface JournalEnd {
   readonly end: number
 }
 
-/** Head of the oldest segment with a readable one; null when no file has one. */
+/** Head of the oldest segment whose head is readable; null when there is none. */
 export async function journalHead(folder: string, id: string): Promise<SegmentHead | null> {
   for (const file of segmentFiles(folder, id)) {
     const opened = await openSegment(file)
@@ -44,8 +44,8 @@ export async function journalHead(folder: string, id: string): Promise<SegmentHe
 }
 
 /**
- * Reads the journal of a dead process. Yields all entries after `from`, in order; the last part may have
- * none. The writer never counted a last record that is cut. Rejects when the disk fails.
+ * Reads the journal of a dead process. Yields all entries after `from`, in order; the last part may have none.
+ * A cut-off last record is skipped: the writer never counted it. Rejects when the disk fails.
  */
 export async function* readJournal(
   folder: string,
@@ -71,7 +71,7 @@ export async function* readJournal(
   return reading.result()
 }
 
-/** Removes the files of a journal, the oldest first: the rest is always the newest part. */
+/** Removes the files of a journal, the oldest first, so that the newest part always remains. */
 export async function removeJournal(folder: string, id: string): Promise<void> {
   for (const path of [...draftsOf(folder, id), ...segmentFiles(folder, id).map((file) => file.path)])
     await rm(path, { force: true })
@@ -106,7 +106,7 @@ class Reading {
     this.#isWhole = false
   }
 
-  /** Each step reads a piece. @param next base of the segment that follows */
+  /** Reads a segment, one piece for each step. @param next base of the segment that follows */
   async *segment({ file, head, headBytes, bytes }: OpenedSegment, next: number | null): AsyncGenerator<void> {
     this.#meet(head.base)
     const end = next === null ? bytes : headBytes + next - head.base
@@ -130,7 +130,7 @@ class Reading {
     return this.#entries.length
   }
 
-  /** The oldest entries not yielded yet; a batch of all of them ends where reading has stopped. */
+  /** The oldest entries not yet yielded. A batch that contains all of them ends at the current read position. */
   batch(max: number): Batch {
     const placed = this.#entries.slice(0, max)
     this.#entries = this.#entries.slice(max)
@@ -149,7 +149,7 @@ class Reading {
     }
   }
 
-  /** A segment begins at the end of the segment before, and the first segment not after the applied offset. */
+  /** Checks where a segment begins: at the end of the previous segment; the first one must not begin after the applied offset. */
   #meet(base: number): void {
     if (this.#at === null ? base > this.#from : base !== this.#at) this.#isWhole = false
     this.#at = base
@@ -166,7 +166,8 @@ class Reading {
         at += found.bytes
         continue
       }
-      // Another segment followed: if its file were still present, this segment would end before this record.
+      // The record shows that another segment followed: if its file still existed, this segment would end
+      // before this record.
       if (found.record.kind === 'sealed') {
         this.#isWhole = false
         return { bytes: at, isOver: true }
@@ -192,7 +193,7 @@ class Reading {
   }
 }
 
-/** Null when the segment's head is damaged: nothing in the segment can be placed. */
+/** Null when the segment's head is damaged: the positions in the segment are then unknown. */
 async function openSegment({ id, path }: SegmentFile): Promise<OpenedSegment | null> {
   const file = await open(path, 'r')
   const bytes = Buffer.alloc(HEAD_BYTES_MAX)

@@ -18,7 +18,7 @@ export const KIND = {
 
 /** The length, its check, and the CRC-32 of the body. */
 export const FRAME_BYTES = 8
-/** Turns a length into its check: a flipped bit shows, and a run of zeros is not a record. */
+/** Mask that turns a length into its check: it reveals a flipped bit, and a run of zeros is not a valid record. */
 export const LENGTH_MASK = 0xa5c3
 /** Bytes of a record's body, whose length has two bytes. */
 export const BODY_BYTES_MAX = 0xffff
@@ -28,10 +28,13 @@ const FIRST_BYTES = 256 * 1_024
 const RECORD_BYTES_MAX = BODY_BYTES_MAX + FRAME_BYTES
 /** Texts whose packed form is cached: names of models, keys, workspaces. */
 const PACKED_MAX = 10_000
-/** Models of a key whose calls' ends are cached. */
+/** Models of a key for which the ends of records are cached. */
 const ENDS_MAX = 4
 
-/** Longer texts, and texts of the length of ids with a shorter form, are packed the usual way. */
+/**
+ * Characters of a text that is packed directly. Longer texts, and texts of the length of ids that have a
+ * shorter form, are packed in the usual way.
+ */
 const PLAIN_CHARS_MAX = 64
 const IS_ID_LENGTH: Readonly<Record<number, boolean>> = { 36: true, 64: true }
 
@@ -50,7 +53,7 @@ type Call = Pick<
   | 'paid'
 >
 
-/** Packed once for all records of a key. */
+/** Fields of a key that are packed once for all its records. */
 interface Owner {
   readonly organizationId: string
   readonly workspaceId: string
@@ -67,7 +70,7 @@ interface CallEnd {
   readonly bytes: Uint8Array
 }
 
-/** Records of one append, encoded as they come into memory that is allocated once. */
+/** Records of one append, encoded immediately into memory that is allocated once. */
 export class RecordBuffer {
   bytes: Buffer
   length = 0
@@ -161,8 +164,9 @@ export class RecordBuffer {
   }
 
   /**
-   * Removes the takes, and the progress, which is of use only now, and closes the gaps.
-   * @returns the new ends of the records of entries, in their order
+   * After a failed write: removes the records of takes and of progress, which a later write does not need, and
+   * closes the gaps.
+   * @returns the new ends of the entry records, in their order
    */
   dropTakes(): number[] {
     const ends: number[] = []
@@ -302,7 +306,10 @@ function flagsOf({ organization, workspace, key }: PaidFrom): number {
 /** The CRC-32 of one byte, and of one byte before one to seven zeros. */
 const TABLE = tableOf()
 
-/** As `crc32` of `node:zlib`, whose view and native call take twice as long as this loop for the 150 bytes of a record. */
+/**
+ * Returns the same as `crc32` of `node:zlib`, which takes twice as long as this loop for the 150 bytes of a
+ * record, because of its view and native call.
+ */
 export function crc32Of(bytes: Uint8Array, at: number, end: number): number {
   let crc = -1
   let place = at

@@ -16,8 +16,8 @@ export type JournalRecord =
   | { readonly kind: 'mark' }
 
 /**
- * The content at a place of a segment. `cut`: less than a whole record, as a process leaves it that dies
- * while writing. `damaged`: bytes that were never written; a plausible length shows where the next record
+ * The content at a position of a segment. `cut`: less than a whole record, left by a process that died while
+ * writing. `damaged`: bytes that were never written like this; a plausible length shows where the next record
  * begins.
  */
 export type Found =
@@ -37,7 +37,7 @@ export function recordAt(bytes: Buffer, at: number): Found {
   return record === null ? { kind: 'damaged', bytes: size } : { kind: 'record', record, bytes: size }
 }
 
-/** Null when this version does not write such a body: it counts as damaged. */
+/** Null when this version does not write such a body: it is treated as damaged. */
 function decoded(body: Buffer): JournalRecord | null {
   const from = new Unpacker(body)
   try {

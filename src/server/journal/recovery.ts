@@ -17,26 +17,29 @@ export interface RecoveryOptions {
   /** The journal's row in the store; null when the store does not know the journal. */
   readonly stateOf: (id: string) => Promise<{ readonly isOpen: boolean; readonly applied: number } | null>
   readonly bootId: string
-  /** For calls whose answers streamed when the front died. Called before their money is booked, as often as that is tried: a record comes once. */
+  /**
+   * Stores records of calls whose answers were streaming when the front died. Called before their money is
+   * booked, at each attempt; a record is stored only once.
+   */
   readonly keep?: (takes: readonly OpenTake[]) => Promise<void>
-  /** Removes the front's other data: its journal is in the books. Repeated until it succeeds. */
+  /** Removes the front's other data, once its journal is in the books. Repeated until it succeeds. */
   readonly clear?: (id: string) => Promise<void>
-  /** Whether the process still writes. */
+  /** Whether the process that writes the journal still runs. */
   readonly isRunning: (holder: Holder) => boolean
   readonly log: Log
   readonly wait?: (ms: number) => Promise<void>
-  /** Entries that one flush takes. */
+  /** Number of entries in one flush. */
   readonly batchEntries?: number
 }
 
 export interface Recovery {
-  /** Begins with all journals in the folder: call it before any front has a journal. */
+  /** Starts with all journals in the folder: call it before any front has a journal. */
   start(): void
   /** The front is dead. */
   frontEnded(id: string): void
   /** Resolves when no work is left, or after `msMax`. */
   settled(msMax: number): Promise<void>
-  /** Begins no more work; the next start does the rest. */
+  /** Starts no more work; the next start continues it. */
   close(): Promise<void>
 }
 
@@ -59,7 +62,7 @@ export function openRecovery(options: RecoveryOptions): Recovery {
       try {
         return await one
       } catch (cause) {
-        // The first failure is logged; the success shows that the failures have ended.
+        // Only the first failure is logged; the log line of the success shows that the failures have ended.
         if (delay === RETRY_MS_MIN) log.warn('journal_not_recovered_yet', { journal: id, cause })
       }
       await Promise.race([wait(delay), ending])
@@ -84,9 +87,9 @@ export function openRecovery(options: RecoveryOptions): Recovery {
 }
 
 /**
- * One attempt. Attempts may be repeated and may run in two processes at once: offsets show what is in the
- * ledger, and files go only when everything is. Rejects when the store or the disk fails, and while the front
- * runs.
+ * One attempt. Attempts may be repeated and may run in two processes at once: offsets show which entries are
+ * in the ledger, and files are removed only when all entries are. Rejects when the store or the disk fails,
+ * and while the front runs.
  */
 export async function recoverJournal(id: string, options: Omit<RecoveryOptions, 'wait'>): Promise<void> {
   const { folder, log } = options
@@ -136,8 +139,8 @@ async function hand(id: string, { isOpen, applied }: Known, options: RecoveryOpt
     if (step.done === true) {
       const { open, isWhole } = step.value
       const isComplete = isWhole && head?.bootId === bootId
-      // When a settlement may be missing, its take seems open, and its unused part was taken once more: a
-      // single forfeit of the rest of the lease is no more than was lent.
+      // If a settlement is missing, its take seems open, and its unused part may have been taken again. So the
+      // rest of the lease is forfeited once, which is never more than was lent.
       const closing: Closing = { journalId: id, rest: last, open: isWhole ? open : [], isComplete }
       if (closing.open.length > 0) await options.keep?.(closing.open)
       const report = await lender.close(closing)
@@ -149,8 +152,8 @@ async function hand(id: string, { isOpen, applied }: Known, options: RecoveryOpt
 }
 
 /**
- * A front that died before its journal was registered has lent nothing. A journal that contains entries all
- * the same stays for people to examine.
+ * A front that died before its journal was registered has lent nothing. If the journal contains entries
+ * nevertheless, it is kept for people to examine.
  */
 async function unknown(id: string, { folder, log }: RecoveryOptions): Promise<Report | null> {
   const reading = readJournal(folder, id, { from: 0 })

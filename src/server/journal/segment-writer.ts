@@ -32,8 +32,8 @@ export class SegmentWriter {
   }
 
   /**
-   * Creates a segment that begins with the open takes. The segment gets its name only when it is complete: a
-   * process that dies meanwhile leaves the segment before as the last one. Throws the disk's error.
+   * Creates a segment that begins with the open takes. The segment gets its name only when it is complete: if
+   * the process dies meanwhile, the previous segment remains the last one. Throws the disk's error.
    */
   static create(
     disk: JournalDisk,
@@ -114,7 +114,7 @@ class ShortWrite extends Error {
   }
 }
 
-/** Runs a step whose failure the next step meets again. */
+/** Runs a step and ignores its failure, since the next step fails in the same way. */
 export function attempt(step: () => void): void {
   try {
     step()
@@ -156,10 +156,7 @@ export interface PlacedEntry {
   readonly end: number
 }
 
-/**
- * Entries that are on disk and not applied yet, in order. Above a number of entries only their place is kept:
- * they are read again when their turn comes.
- */
+/** Entries that are on disk and not applied yet, in order. Beyond a limit only the position of entries is kept: they are read again when needed. */
 export class WaitingEntries {
   readonly #max: number
   #entries: BookEntry[] = []

@@ -11,7 +11,7 @@ export const DRAFT = '.new'
 /** Bytes from which a head is read. */
 export const HEAD_BYTES_MAX = 4_096
 
-/** The process that writes a journal; two processes with the same pid differ in their start. */
+/** The process that writes a journal; processes with the same pid are distinguished by their start. */
 export interface Holder {
   readonly pid: number
   readonly startedAt: string

@@ -16,10 +16,10 @@ export interface AdmissionOptions {
   readonly epochNow?: () => number
   /** Runs a function at the end of this turn of the loop. */
   readonly schedule?: (flush: () => void) => void
-  /** Calls a function after so many milliseconds. */
+  /** Calls a function after this many milliseconds. */
   readonly later?: (run: () => void, ms: number) => void
   readonly leasesMax?: number
-  /** Burst of keys without their own; left out or null: what C11 derives from the limit. */
+  /** Burst of keys without their own; absent or null: derived from the limit as in C11. */
   readonly burst?: number | null
   readonly meters?: Pick<Meters, 'rateDecision'>
 }
@@ -27,7 +27,7 @@ export interface AdmissionOptions {
 /** The limits stage: one rate token for each call of a limited operation, before its body is read. */
 export interface Admission {
   /**
-   * Synchronous while the key's local tokens or a known refusal last; otherwise a promise that settles
+   * Returns at once while the key's local tokens or a known refusal last; otherwise a promise that settles
    * within RATE_WAIT_MS_MAX and never rejects. Failure: `rate_limited`.
    */
   admit(key: KeyRecord): Admitted | Promise<Admitted>
@@ -54,7 +54,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
     forgotAt: () => forgotAt,
     later,
     request(lease: TokenLease) {
-      // The requests for tokens of one turn of the loop go out together, in one write.
+      // The requests for tokens of one turn of the loop are sent together, in one write.
       if (requesting.push(lease) === 1) schedule(flush)
     },
   }

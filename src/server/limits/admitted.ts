@@ -1,9 +1,6 @@
 import type { Failure } from '../../schemas/failures.ts'
 
-/**
- * The stage's decision about a call: a refusal or none, and the headers of its reply. Calls share the object:
- * never change it.
- */
+/** The stage's decision about a call: a refusal, if any, and the headers of its reply. Calls share the object, so it must never be changed. */
 export interface Admitted {
   readonly failure: Failure | null
   /** Null when the key has no limit. */
@@ -14,11 +11,11 @@ export const UNLIMITED: Admitted = { failure: null, headers: null }
 
 export interface WindowState {
   readonly limitRpm: number
-  /** Requests that may come at once; may be a fraction. */
+  /** Requests that are allowed at once; may be a fraction. */
   readonly burst: number
   /** Lowest known figure. */
   readonly remaining: number
-  /** Milliseconds until the whole burst is free, or, on a refusal, until one request is. */
+  /** Milliseconds until the whole burst is free; after a refusal, until one request is allowed. */
   readonly resetAfterMs: number
   /** `Date.now()` of this state. */
   readonly epochMs: number
@@ -35,9 +32,9 @@ export function admittedOf(known: WindowState): Admitted {
 /** The part of a key's limit that a front applies by itself. */
 export type LocalShare = Pick<WindowState, 'limitRpm' | 'burst'>
 
-/** With `Retry-After`; the envelope repeats the three values. @param share the authority did not answer; null: the authority refused */
+/** A refusal with `Retry-After`; the envelope repeats the three values. @param share the authority did not answer; null: the authority refused */
 export function refusedOf(known: WindowState, share: LocalShare | null = null): Admitted {
-  // Rounded up, so that a single client that waits for it is admitted.
+  // Rounded up, so that a single client that waits this long is admitted.
   const retryAfterS = Math.max(1, Math.ceil(known.resetAfterMs / 1000))
   const headers = headersOf(known, retryAfterS)
   return {
@@ -70,7 +67,7 @@ function holderOf(share: LocalShare | null): { readonly holder: string } {
   return { holder: share === null ? 'key' : 'Sluice process' }
 }
 
-/** Seconds from one request to the next, and requests at once, as in C11, in numbers for a person. */
+/** Seconds between requests, and requests at once, as in C11, as numbers for people. */
 function paceOf({
   limitRpm,
   burst: exact,
@@ -95,7 +92,7 @@ function resetOf(known: WindowState): number {
   return Math.ceil(known.epochMs + known.resetAfterMs)
 }
 
-/** Headers of several limits of one call: those that both have list both limits. */
+/** Headers of several limits of one call: a header that both have lists both limits. */
 export function joinedHeaders(
   one: Readonly<Record<string, string>> | null,
   other: Readonly<Record<string, string>>,

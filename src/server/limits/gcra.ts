@@ -1,4 +1,4 @@
-/** The level of a window, in milliseconds until it has emptied by itself; between 0 and `toleranceMs`. */
+/** The level of a window, in milliseconds until it is empty again; between 0 and `toleranceMs`. */
 export interface Window {
   /** Milliseconds per token. */
   readonly intervalMs: number
@@ -15,7 +15,7 @@ export function windowOf(perMinute: number, burst: number): Pick<Window, 'interv
   return { intervalMs, toleranceMs: intervalMs * burst }
 }
 
-/** Takes one token, or returns the milliseconds until one is free. A clock that goes back empties nothing. */
+/** Takes one token, or returns the milliseconds until one is free. A clock that is set back does not empty the window. */
 export function takeOne(
   window: Window,
   now: number,
@@ -26,16 +26,16 @@ export function takeOne(
   return { isTaken: true, retryAfterMs: 0 }
 }
 
-/** Milliseconds until so many tokens are free; 0: they are. */
+/** Milliseconds until this many tokens are free; 0: they are free now. */
 export function waitFor(window: Window, now: number, tokens: number): number {
   settle(window, now)
   const over = window.levelMs + tokens * window.intervalMs - window.toleranceMs
-  // A tolerance of a thousandth of a millisecond, since sums of fractions are inexact.
+  // A thousandth of a millisecond is tolerated, since sums of fractions are inexact.
   return over > 0.001 ? Math.ceil(over) : 0
 }
 
 /**
- * Takes so many tokens whether they are free or not; negative: gives them back.
+ * Takes this many tokens even if they are not free; a negative number returns tokens.
  * @param owedMsMax milliseconds by which the level may exceed the burst
  */
 export function add(window: Window, now: number, tokens: number, owedMsMax: number): void {

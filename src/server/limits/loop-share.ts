@@ -7,15 +7,12 @@ import { KIB } from '../../schemas/limits/limits.ts'
 
 /** Milliseconds of the loop by which an organization may exceed LOOP_SHARE_PERCENT. Decision. */
 export const LOOP_BURST_MS = 50
-/**
- * Milliseconds after which a waiting call goes on whatever its organization has used, one call a tick.
- * Decision.
- */
+/** Milliseconds after which a waiting call continues even if its organization has exceeded its share, one call for each tick. Decision. */
 export const LOOP_WAIT_MS_MAX = 3_000
 /**
  * Calls by one organization, to operations that list no 429, that a front runs at once while another
- * organization calls too: half of the front's connections to Postgres. A client that calls faster than the
- * answers come would otherwise hold all connections. The other calls wait as for the loop. Decision.
+ * organization calls too: half of the front's connections to Postgres. A client that calls faster than it gets
+ * answers would otherwise hold all connections. The other calls wait as for the loop. Decision.
  */
 export const SHARED_CALLS_MAX = 2
 /** Microseconds of the loop that a call costs beyond the measured time. Decision. */
@@ -25,7 +22,7 @@ export const LOOP_WRITTEN_BYTES_PER_MS = 64 * KIB
 
 const LOOP_SHARE = LOOP_SHARE_PERCENT / 100
 const LOOP_CALL_MS = LOOP_CALL_US / 1_000
-/** Most debt: what is worked off in the time that a call waits at most. */
+/** Largest debt: the amount that is worked off in the longest time that a call waits. */
 const DEBT_MS_MAX = LOOP_BURST_MS + LOOP_SHARE * LOOP_WAIT_MS_MAX
 
 export interface LoopClock {
@@ -38,24 +35,24 @@ const REAL: LoopClock = { now: () => performance.now(), later: (ms, fire) => voi
 
 interface Waiter {
   readonly go: () => void
-  /** From then on the call starts whatever the debt is, one such call a tick. */
+  /** Time from which the call starts whatever the debt is, one such call for each tick. */
   readonly latest: number
 }
 
 interface Account {
-  /** Milliseconds of the loop that were used and not worked off; at most LOOP_BURST_MS by calls without competing organizations. */
+  /** Milliseconds of the loop that were used and not yet worked off; at most LOOP_BURST_MS while no other organization calls. */
   debtMs: number
   at: number
   /** Moving average of the cost of this organization's calls: a call is charged with it until its end. */
   callMs: number
-  /** Calls that entered and have not left. */
+  /** Number of calls that entered and have not yet ended. */
   underWay: number
   readonly waiting: Waiter[]
-  /** When the waiting calls are looked at again; Infinity while none waits. */
+  /** When the waiting calls are checked again; Infinity while none waits. */
   tickAt: number
 }
 
-/** Milliseconds between two calls that go on because they are late. Decision. */
+/** Milliseconds between two calls that start because they have waited too long. Decision. */
 const LATE_CALL_MS = 50
 /** Weight of the last call in the average of an organization's calls. Decision. */
 const LAST_CALL_SHARE = 1 / 4
@@ -67,8 +64,8 @@ const ACCOUNTS_KEPT = 1_000
  * without a rate limit. While other organizations call too, each may use LOOP_SHARE_PERCENT of the loop and
  * have SHARED_CALLS_MAX calls in flight. An organization above its share waits, call by call, until it has
  * worked off the excess or one of its calls has ended; it is never refused. An organization that calls alone
- * has as many calls under way as take LOOP_BURST_MS of the loop: the first call of another one waits for
- * them.
+ * may have as many calls under way as take LOOP_BURST_MS of the loop, since the first call of another
+ * organization has to wait for them.
  */
 export class LoopShare {
   readonly #clock: LoopClock
@@ -128,7 +125,7 @@ export class LoopShare {
 
   #mustWait(organizationId: string, { debtMs, underWay, callMs }: Account): boolean {
     if (this.#hasOthers(organizationId)) return debtMs > LOOP_BURST_MS || underWay >= SHARED_CALLS_MAX
-    // The next call may be another organization's: it waits for what is under way.
+    // The next call may come from another organization, and then waits for the calls under way.
     return underWay > 0 && (underWay + 1) * callMs > LOOP_BURST_MS
   }
 
@@ -137,7 +134,7 @@ export class LoopShare {
     return this.#clock.now() - other.at < LOOP_OTHERS_MS
   }
 
-  /** Starts the calls whose turn has come. */
+  /** Starts the waiting calls that may start now. */
   #letIn(organizationId: string, account: Account): void {
     while (account.waiting.length > 0 && !this.#mustWait(organizationId, account))
       this.#letInFirst(organizationId, account)
@@ -148,7 +145,7 @@ export class LoopShare {
     account.waiting.shift()?.go()
   }
 
-  /** Checks again when enough debt is worked off for the next call; the end of a call checks by itself. */
+  /** Schedules a check for when enough debt is worked off for the next call; the end of a call also causes a check. */
   #tick(organizationId: string, account: Account): void {
     const [oldest] = account.waiting
     if (oldest === undefined) return
@@ -158,7 +155,7 @@ export class LoopShare {
     const untilLateMs = oldest.latest > now ? oldest.latest - now : LATE_CALL_MS
     const ms = Math.max(1, Math.min(forDebtMs, untilLateMs, LOOP_OTHERS_MS))
     const at = now + ms
-    // A tick that was set while the calls waited for a place, not for debt, comes too late.
+    // A tick that was scheduled while the calls waited for a place, not for debt, would be too late.
     if (at >= account.tickAt) return
     account.tickAt = at
     this.#clock.later(ms, () => {
@@ -166,7 +163,8 @@ export class LoopShare {
       account.tickAt = Infinity
       this.#workOff(account)
       this.#letIn(organizationId, account)
-      // One a tick: all that are late at once would take the loop, and the pool, for as long as they need.
+      // One for each tick: all late calls at once would occupy the loop, and the connections to Postgres,
+      // until they end.
       const [first] = account.waiting
       if (first !== undefined && first.latest <= this.#clock.now()) this.#letInFirst(organizationId, account)
       this.#tick(organizationId, account)
@@ -208,9 +206,9 @@ export class LoopShare {
 }
 
 /**
- * Bytes of answers that clients have not read yet, by organization. Bytes that a socket takes at once never
- * count here, so that clients that read have no limit. Without the count, clients that do not read would fill
- * the memory of a front, with an answer for each connection.
+ * Bytes of answers that clients have not read yet, by organization. Bytes that a socket accepts at once are
+ * never counted, so that clients that read have no limit. Without this count, clients that do not read could
+ * fill the memory of a front with an answer for each connection.
  */
 export class UnreadAnswers {
   readonly #bytesMax: number
@@ -231,8 +229,8 @@ export class UnreadAnswers {
   }
 
   /**
-   * @param organizationId null: of a call without a key
-   * @returns a function that gives the bytes back; it may be called repeatedly
+   * @param organizationId null: a call without a key
+   * @returns a function that returns the bytes; it may be called repeatedly
    */
   hold(organizationId: string | null, bytes: number): () => void {
     const holder = organizationId ?? ''

@@ -28,7 +28,7 @@ export interface ModelCallsOptions {
   readonly now: () => number
   /** `Date.now`, for the reset instants in replies. */
   readonly epochNow?: () => number
-  /** Runs a function again and again. @returns a function that ends that */
+  /** Runs a function repeatedly. @returns a function that stops it */
   readonly every?: (ms: number, run: () => void) => () => void
 }
 
@@ -48,19 +48,19 @@ class LimitedCalls implements FrontModelCalls {
   readonly #fronts: FrontCount
   readonly #now: () => number
   readonly #epochNow: () => number
-  /** Begins the ids of this front's calls. */
+  /** Prefix of the ids of this front's calls. */
   readonly #name = randomUUID()
   #calls = 0
   /** Calls of this front that are under way, by the owners of their places. */
   readonly #held = new Map<CallOwner, Set<string>>()
   /**
-   * Tokens that this front's share of a limit has given without the authority. The windows begin empty: the
-   * burst is a whole minute's, and full windows would refuse all calls for as long.
+   * Tokens that were taken from this front's share of a limit without the authority. The windows begin empty:
+   * the burst is that of a whole minute, and full windows would refuse all calls for a minute.
    */
   readonly #windows = new LRUCache<CallOwner, Window>({ max: RATE_LEASES_MAX })
-  /** When the authority refused an owner for want of a place: a short outage frees no places. */
+  /** When the authority refused an owner because it had no free place: a short outage frees no places. */
   readonly #fullAt = new LRUCache<CallOwner, number>({ max: RATE_LEASES_MAX })
-  /** End its part in what goes on by itself. */
+  /** Functions that stop its repeated work. */
   readonly #leaves: readonly (() => void)[]
 
   constructor({ authority, fronts, now, epochNow = Date.now, every = repeat }: ModelCallsOptions) {
@@ -70,7 +70,7 @@ class LimitedCalls implements FrontModelCalls {
     this.#epochNow = epochNow
     const returned = (): void => {
       this.#windows.clear()
-      // The authority may have lost everything.
+      // Renews all places, since the authority may have lost them.
       this.#renew()
     }
     this.#leaves = [every(CALL_RENEW_MS, () => this.#renew()), authority.onReturn(returned)]
@@ -84,7 +84,8 @@ class LimitedCalls implements FrontModelCalls {
   async admit({ key, estimate }: CallInput): Promise<AdmittedCall> {
     const call = this.#callOf(key)
     if (call.places.length + call.tokens.length === 0) return NOTHING_LEFT
-    // What this front alone holds needs no question: a key that only tries again costs nothing but this.
+    // If this front's own calls already reach the limit, the authority is not asked: repeated tries of a key
+    // cost no more than this.
     const full = call.places.find(({ owner, max }) => this.#heldBy(owner) >= max)
     if (full !== undefined) return refusedBy(parallelRefused(full))
     const want = call.tokens.length === 0 ? 0 : estimate()
@@ -95,7 +96,7 @@ class LimitedCalls implements FrontModelCalls {
       return this.#answer(await this.#authority.take(call, want, RATE_WAIT_MS_MAX), call, want)
     } catch {
       const admitted = this.#admitLocally(call, want)
-      // The authority may have let the call in after all.
+      // The authority may nevertheless have admitted the call.
       if (admitted.failure !== null && call.places.length > 0) this.#authority.giveBack(call, 0)
       return admitted
     }
@@ -193,7 +194,7 @@ class LimitedCalls implements FrontModelCalls {
       if (held?.size === 0) this.#held.delete(owner)
     }
     if (this.#authority.isReachable) {
-      // The authority knows nothing of the tokens that were taken without it.
+      // The authority does not know about tokens that were taken without it.
       const more = isLocal ? used : used - taken
       if (call.places.length > 0 || more !== 0) this.#authority.giveBack(call, more)
       return
@@ -211,7 +212,7 @@ class LimitedCalls implements FrontModelCalls {
   }
 }
 
-/** A call may need more than the share of one front: it gets in when the share is whole, and owes the rest. */
+/** Tokens to take now. A call may need more than the share of one front: it is admitted when the whole share is free, and owes the rest. */
 function takenOf({ toleranceMs, intervalMs }: Window, want: number): number {
   return Math.min(want, toleranceMs / intervalMs)
 }
@@ -233,7 +234,7 @@ function holderOf(owner: CallOwner): 'key' | 'workspace' {
   return owner.endsWith(':workspace') ? 'workspace' : 'key'
 }
 
-/** As many calls are under way as the owner may have. */
+/** The failure when the owner has as many calls under way as it may have. */
 function parallelRefused({ owner, max }: PlaceLimit): Failure {
   const holder = holderOf(owner)
   return {
@@ -244,7 +245,7 @@ function parallelRefused({ owner, max }: PlaceLimit): Failure {
   }
 }
 
-/** The call needs more than a whole minute of the limit has: no wait lets it in. */
+/** The failure when the call needs more tokens than the limit allows in a whole minute: retrying will not help. */
 function tokensNeverFit({ owner, perMinute }: TokenLimit, estimated: number): Failure {
   const holder = holderOf(owner)
   return {
@@ -266,13 +267,13 @@ interface TokensState {
   readonly epochMs: number
 }
 
-/** The tokens of the minute are used up. */
+/** The failure when the tokens of the minute are used up. */
 function tokensRefused(
   { owner, perMinute }: TokenLimit,
   { left, retryAfterMs, want, epochMs }: TokensState,
 ): AdmittedCall {
   const holder = holderOf(owner)
-  // Rounded up, so that a single client that waits for it is admitted.
+  // Rounded up, so that a single client that waits this long is admitted.
   const retry = Math.max(1, Math.ceil(retryAfterMs / 1_000))
   const headers = headersOf(perMinute, { remaining: left.remaining, resetAfterMs: retryAfterMs }, epochMs)
   const { 'RateLimit-Policy': _policy, RateLimit: _state, ...plain } = headers
@@ -290,7 +291,7 @@ function tokensRefused(
   return { failure, headers, end: () => undefined }
 }
 
-/** Headers of an admitted call, of the limit that has the fewest tokens left; null: there is no limit. */
+/** Headers of an admitted call, for the limit with the fewest tokens left; null: there is no limit. */
 function tokenHeaders(
   limits: readonly TokenLimit[],
   left: readonly TokensLeft[],
@@ -305,7 +306,7 @@ function tokenHeaders(
   return least === null ? null : headersOf(least.perMinute, least.state, epochMs)
 }
 
-/** The forms of C11, with `tokens` in them: a key may have a limit of requests too. */
+/** The headers of C11, with `tokens` in their names, since a key may also have a limit of requests. */
 function headersOf(
   perMinute: number,
   { remaining, resetAfterMs }: TokensLeft,

@@ -22,18 +22,18 @@ export interface LeaseDeps {
   readonly meters: Pick<Meters, 'rateDecision'>
   /** Calls `flush` of this lease once, together with the other leases that request tokens in this turn of the loop. */
   readonly request: (lease: TokenLease) => void
-  /** Calls a function after so many milliseconds. */
+  /** Calls a function after this many milliseconds. */
   readonly later: (run: () => void, ms: number) => void
   /** Monotonic milliseconds: the local window of a new lease counts as full until then. */
   readonly forgotAt: () => number
 }
 
-/** The limit of one key, of which a lease borrows. */
+/** The limit of one key, from which a lease borrows. */
 export interface LeaseOf {
   /** Hash of the key. */
   readonly key: string
   readonly limitRpm: number
-  /** Requests that may come at once; may be a fraction. */
+  /** Requests that are allowed at once; may be a fraction. */
   readonly burst: number
 }
 
@@ -42,16 +42,16 @@ interface Waiter {
   settle(answer: Admitted): void
 }
 
-/** A refusal that calls share while it is true. */
+/** A refusal that calls share while it is valid. */
 interface Refused {
   readonly atS: number
   readonly until: number
-  /** By the share of this front. */
+  /** True when this front's share caused the refusal. */
   readonly isLocal: boolean
   readonly answer: Admitted
 }
 
-/** Tokens, and the instant of their count: a used token becomes free with time. */
+/** A number of tokens, and the instant at which they were counted: used tokens become free with time. */
 interface Owed {
   readonly tokens: number
   readonly at: number
@@ -70,7 +70,7 @@ export class TokenLease implements LocalBalance<number, Admitted> {
   #balance = 0
   /** When the request for the tokens was sent: no later than the authority lent them. */
   #lentAt = 0
-  /** Milliseconds of the last request to the authority. */
+  /** Milliseconds that the last request to the authority took. */
   #tripMs = 0
   #admitted: Admitted | null = null
   #deniedUntil = 0
@@ -83,30 +83,27 @@ export class TokenLease implements LocalBalance<number, Admitted> {
   #used = 0
   /** Admissions of the slot before. */
   #usedBefore = 0
-  /** Slots in a row with an admission; a slot without one counts back two. */
+  /** Number of successive slots with an admission; a slot without one reduces it by two. */
   #steady = 0
   /** The window that replaces the authority while it is unavailable. */
   #local: Window | null = null
   /** State of the local window when its use was last reported. */
   #reported: Pick<Window, 'levelMs' | 'at'> = { levelMs: 0, at: 0 }
-  /**
-   * The window that replaced the authority until the authority was reachable again: the authority may answer
-   * heartbeats, and still fail to lend.
-   */
+  /** The window that replaced the authority until it was reachable again, kept because the authority may answer heartbeats and still fail to lend. */
   #left: Window | null = null
   /** Tokens that were used without the authority; the next request reports them. */
   #owed: Owed = { tokens: 0, at: 0 }
 
   constructor(deps: LeaseDeps, { key, limitRpm, burst }: LeaseOf) {
     this.#deps = deps
-    // Nodes of an older version have windows under the bare hash. Sharing one would free tokens each time that
-    // they cut it to their smaller burst.
+    // Nodes of an older version have windows under the bare hash. Sharing a window with them would free tokens
+    // each time that they reduce it to their smaller burst.
     this.#key = `key:${key}`
     this.limitRpm = limitRpm
     this.burst = burst
   }
 
-  /** Answers at once while tokens or a known refusal last. Null: call `refill`. */
+  /** Decides at once while tokens or a known refusal last. Null: call `refill`. */
   take(now: number): Admitted | null {
     const isReachable = this.#deps.authority.isReachable
     if (this.#local !== null && isReachable) this.#leaveLocal(this.#local, now)
@@ -121,8 +118,8 @@ export class TokenLease implements LocalBalance<number, Admitted> {
   }
 
   /**
-   * Waits for the next block; single-flight. Without the authority: for the next token of this front's share.
-   * Never rejects and settles within RATE_WAIT_MS_MAX.
+   * Waits for the next block, with one request at a time; without the authority, for the next token of this
+   * front's share. Never rejects and settles within RATE_WAIT_MS_MAX.
    */
   refill(now: number): Promise<Admitted> {
     return new Promise((settle) => {
@@ -161,9 +158,9 @@ export class TokenLease implements LocalBalance<number, Admitted> {
       })
       this.#receive(grant, { sentAt, want })
     } catch {
-      // The authority is unavailable or too slow: the waiters do not wait longer. Tokens that it may have
-      // lent are lost, to the safe side. Tokens that the return of the authority reported meanwhile are owed
-      // too.
+      // The authority is unavailable or too slow: the waiters do not wait longer. Tokens that it may have lent
+      // are counted as lost, which is the safe side. Tokens that were reported meanwhile, when the authority
+      // became reachable again, are owed too.
       const at = now()
       this.#owed = { tokens: this.#owedAt(at) + this.#decayed({ tokens: owed, at: sentAt }, at), at }
       this.#isRequesting = false
@@ -200,13 +197,13 @@ export class TokenLease implements LocalBalance<number, Admitted> {
     if (answer !== null || window === null) return settle(answer ?? this.#refuse(now, 'fallback'))
     const waitMs = waitFor(window, now, 1)
     add(window, now, 1, RATE_SHARE_WAIT_MS_MAX)
-    // The window is replaced at each decision: the answer shows what is free when the wait ends.
+    // The window is replaced at each decision, so that the answer shows what is free when the wait ends.
     this.#deps.later(() => settle(this.#admitLocally(this.#local ?? window)), waitMs)
   }
 
   /**
-   * Decides by this front's share of the limit, whose window counts as full at the start of the outage. Null:
-   * a token is free so soon that the call can wait.
+   * Decides by this front's share of the limit; its window counts as full at the start of the outage. Null: a
+   * token will be free so soon that the call can wait.
    * @param waitMsMax milliseconds that the call may still wait
    */
   #takeLocal(now: number, waitMsMax = RATE_SHARE_WAIT_MS_MAX): Admitted | null {
@@ -247,8 +244,8 @@ export class TokenLease implements LocalBalance<number, Admitted> {
 
   /**
    * The authority is back and decides again. The next request reports the tokens that were used without it,
-   * since its own window continued to empty. Their number follows from how much fuller the local window is
-   * than an untouched window.
+   * since its own window continued to empty. Their number is the difference between the level of the local
+   * window and that of an unused window.
    */
   #leaveLocal(local: Window, now: number): void {
     const reportedMs = Math.min(this.#reported.levelMs, fullMsOf(local))
@@ -261,8 +258,8 @@ export class TokenLease implements LocalBalance<number, Admitted> {
   }
 
   /**
-   * Resumes the last local window. A window that started again at every failed request would always be full.
-   * The use of this window is owed already.
+   * Resumes the last local window: a window that was created anew after every failed request would always be
+   * full. The use of this window is already owed.
    */
   #goOn(now: number): Window | null {
     const left = this.#left
@@ -297,12 +294,12 @@ export class TokenLease implements LocalBalance<number, Admitted> {
   /** Tokens of the key that this front used in the last RATE_BLOCK_MS; 1 when they are too few to borrow ahead. */
   #block(now: number): number {
     this.#count(now, 0)
-    // A block that arrives late has expired already. After a long trip the waiting calls are a block by
-    // themselves.
+    // A block that arrives late has expired already. After a long trip the waiting calls alone are enough for
+    // a block.
     if (this.#tripMs > RATE_USE_MS / 2) return 1
     const recent = Math.max(this.#used, this.#usedBefore)
     if (recent >= RATE_PREFETCH_MIN) return recent
-    // A short burst would lose the tokens borrowed ahead; a steady client uses them as far as they last.
+    // Tokens borrowed ahead would be lost after a short burst; a steady client uses them in time.
     return this.#steady < RATE_STEADY_BLOCKS
       ? 1
       : Math.max(1, Math.floor((recent * RATE_USE_MS) / RATE_BLOCK_MS))

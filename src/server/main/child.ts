@@ -13,7 +13,7 @@ import type { NodeGeneration } from '../supervisor/node-setup.ts'
 import { loadCatalogue, type LoadedCatalogue } from '../catalogue/load.ts'
 import { SHIPPED_CATALOGUE } from '../catalogue/shipped.ts'
 
-/** The child's own reading of the settings generation that the supervisor chose. */
+/** The settings generation that the supervisor chose, as read by the child itself. */
 export function configOfPart(part: ChildPart): Config {
   const reading = readFrom(part.settings)
   if (!reading.ok) throw new ConfigInvalid(reading.problems)
@@ -34,14 +34,14 @@ export function secretsOf({
   return [...settings, ...Object.values(providerKeys).map((key) => new Secret(key))]
 }
 
-/** The secrets of a forked process: those of its settings, and the addresses of the stores that the node started itself. */
+/** The secrets of a forked process: secrets of its settings, and the addresses of the stores that the node started itself. */
 export function secretsOfPart(part: ChildPart): readonly Secret[] {
   const { databaseUrl, redis, providerKeys } = part
   const urls = [databaseUrl, ...('url' in redis ? [redis.url] : [])].map((url) => new Secret(url))
   return [...secretsOf({ config: configOfPart(part), providerKeys }), ...urls]
 }
 
-/** The log of a forked process, held back until the node's ready line is out. */
+/** The log of a forked process, held back until the node has written its ready line. */
 export function childLog(part: ChildPart, channel: Channel): Log & Pick<OwnedLog, 'dropped'> {
   const { role, slot } = part
   const { logLevel: level, logFormat: format } = configOfPart(part)

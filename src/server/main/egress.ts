@@ -32,7 +32,7 @@ function portOf(url: Secret | null): readonly number[] {
     const port = Number(new URL(url?.reveal() ?? '').port)
     return port === 0 ? [] : [port]
   } catch {
-    // The address is empty, or names several hosts.
+    // The address may be empty or name several hosts.
     return [...(url?.reveal() ?? '').matchAll(/:(\d{1,5})(?=[,/?]|$)/g)].map(([, port]) => Number(port))
   }
 }

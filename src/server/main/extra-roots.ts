@@ -2,7 +2,8 @@ import { X509Certificate } from 'node:crypto'
 
 /**
  * Counts the certificates in a PEM file.
- * @returns null when a certificate cannot be read: OpenSSL would skip it, and calls would fail much later
+ * @returns null when a certificate cannot be read: OpenSSL would ignore it, and calls would fail only much
+ * later
  */
 export function countRoots(pem: string): number | null {
   const blocks =

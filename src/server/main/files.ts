@@ -31,7 +31,7 @@ export interface FileServices {
   readonly storage: Storage
   readonly intake: IntakePart
   readonly keyRing: KeyRing
-  /** Opens the connections that uploads are written on. */
+  /** Opens the connections that uploads use. */
   warm(): Promise<void>
   close(): Promise<void>
 }

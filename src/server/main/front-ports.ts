@@ -91,7 +91,7 @@ export interface FrontPorts {
   breakers(): readonly BreakerReading[]
   readonly files: Pick<FileServices, 'intake' | 'warm' | 'close'>
   readonly money: Pick<MoneyServices['spend'], 'dayAsked'>
-  /** To be closed when no call is under way, while the store is open. */
+  /** Writers to close when no call is under way, while the store is still open. */
   readonly writers: readonly Closing[]
 }
 
@@ -150,7 +150,7 @@ export async function openFrontPorts(config: Config, deps: FrontPortDeps): Promi
   return { ports, breakers, files, money: money.spend, writers: [vault, money, videos, generations] }
 }
 
-/** What management keys decide and read about money, the audit log of their decisions, and the request log. */
+/** Ports for management keys: budgets, credits, activity, the audit log of their changes, and the request log. */
 export function openBudgetPorts(deps: {
   readonly store: Store
   readonly hints: Pick<Hints, 'publish'>
@@ -255,7 +255,7 @@ interface MoneyServices {
   close(): Promise<void>
 }
 
-/** The money of a front's calls, on connections of its own: a flood of unknown keys must not keep money from coming. */
+/** The money of a front's calls, on separate connections: a flood of unknown keys must not block it. */
 function openMoneyPorts({ dataDir }: Pick<Config, 'dataDir'>, deps: MoneyDeps): MoneyServices {
   const {
     part: { id, node },

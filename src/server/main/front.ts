@@ -94,8 +94,8 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
     log,
     fenced: () => void drain(false, 0),
   })
-  // Before a front takes a call it knows the epoch and the day of its money and has its row in Postgres, or
-  // knows that the store is away.
+  // Before a front accepts a call it knows the epoch and the day of its money and has its row in Postgres, or
+  // knows that the store is unavailable.
   await Promise.all([enrol(feed, heartbeat), money.dayAsked, state.whenReachable(STATE_WAIT_MS)])
   const access = await openAccess(
     { keys: openKeyStore(keyLane), feed, graceMs: config.keyGraceMs, now: Date.now, meters: metrics },
@@ -112,8 +112,8 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
   const drain = (isReplaced: boolean, idleMs: number): Promise<void> =>
     drainFront(http, isReplaced, { drainMs: config.drainMs, idleMs })
       .then(() => channel.lastPulse())
-      // The front's row must be gone before its connections are: `keys revoke --wait` would wait for this
-      // front. The audit events of the front must be written before that too.
+      // The front's row must be removed before its connections are closed: `keys revoke --wait` would
+      // otherwise wait for this front. The audit events of the front must be written before that too.
       .then(() => closeAll([heartbeat, adminPorts, ...writers]))
       .then(() =>
         closeAll([modelCalls, feed, hints, state, files, pools, egress, ...outlets, store, keyLane]),
@@ -121,7 +121,7 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
       .finally(() => process.exit(0))
   let isDraining = false
   channel.onDrain((isReplaced, idleMs) => {
-    // A replaced front whose node ends, or is replaced again, has less time.
+    // A replaced front whose node ends, or which is replaced again, gets less time.
     if (isDraining) void http.drain(config.drainMs, idleMs)
     else void drain(isReplaced, idleMs)
     isDraining = true
@@ -170,7 +170,7 @@ function answerSupervisor(channel: Channel, metrics: Metrics, heartbeat: Heartbe
   channel.onScaled((connections) => void heartbeat.scaled(connections))
 }
 
-/** Runs when the front listens: work that would have delayed listening follows now. */
+/** Runs when the front listens: does work that would have delayed listening. */
 function begin(
   channel: Channel,
   {
@@ -190,7 +190,7 @@ function begin(
     hasStore: () => !isOverdue(feed),
     figures: () => metrics.figures.read(),
   })
-  // The front does not wait for the stores: where the store is away it serves without it.
+  // The front does not wait for the stores: if a store is unavailable, the front serves without it.
   for (const store of stores) void store.warm()
 }
 
@@ -245,8 +245,8 @@ function watchFront(
 }
 
 /**
- * A replaced front waits until idle keep-alive connections have sent one more request or ended, and then
- * until its streams are over, and the connections that they leave open.
+ * Drains the front. A replaced front waits until idle keep-alive connections have sent one more request or
+ * ended, and then until its streams and the connections that they leave open have ended.
  */
 async function drainFront(
   http: HttpFront,
@@ -258,7 +258,7 @@ async function drainFront(
   await (isReplaced ? http.drain(REPLACED_CALLS_MS, REPLACED_FRONT_MS) : http.drain(drainMs, idleMs))
 }
 
-/** Closes the parts; a part that hangs is left to the end of the process. */
+/** Closes the parts; a part that hangs ends with the process. */
 async function closeAll(parts: readonly ({ close(): Promise<void> } | undefined)[]): Promise<void> {
   const closed = Promise.allSettled(parts.map((part) => part?.close()))
   await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, CLOSE_MS_MAX))])
@@ -266,7 +266,7 @@ async function closeAll(parts: readonly ({ close(): Promise<void> } | undefined)
 
 interface Observation {
   readonly observer: Observer
-  /** What learns of finished calls; to be closed after the last of them. */
+  /** Receivers of finished calls; to be closed after the last call. */
   readonly outlets: readonly (Broadcast | CallTracer | RequestRecorder | undefined)[]
 }
 
@@ -333,9 +333,9 @@ interface FrontKeys {
 }
 
 /**
- * Access of a front that begins with the keys that another front of its node knew, and passes its own on: a
- * reload has no cold start. To be called when the feed follows the epoch. Waits KEYS_HANDED_MS_MAX at most,
- * whatever the store does.
+ * Access of a front that begins with the keys that another front of its node knew, and passes its own keys on,
+ * so that a reload has no cold start. To be called when the feed follows the epoch. Waits KEYS_HANDED_MS_MAX
+ * at most, whatever the store does.
  */
 export async function openAccess(options: AccessOptions, { channel, log }: FrontKeys): Promise<Access> {
   const access = createAccess(options)
@@ -357,14 +357,14 @@ export async function openAccess(options: AccessOptions, { channel, log }: Front
 
 export interface FrontStores {
   readonly store: Store
-  /** Also for the front's heartbeat and its look at admin ports: the connections of `store` may then close. */
+  /** Also used for the front's heartbeat and for reading admin ports; the connections of `store` may then be closed. */
   readonly keyLane: Store
 }
 
 /**
- * Opens a front's connections for calls, and apart from them the connection on which keys are loaded: a flood
- * of unknown keys leaves the others free. A heartbeat that waits for a lock gives up before a load of keys
- * queued after it does.
+ * Opens a front's connections for calls, and a separate connection for loading keys: a flood of unknown keys
+ * leaves the others free. A heartbeat that waits for a lock gives up before a load of keys that is queued
+ * after it.
  */
 export function openStores(
   { caps }: Pick<Config, 'caps'>,

@@ -15,10 +15,7 @@ import { stagingFolderOf } from './storage.ts'
 /** Milliseconds that reading the state of a journal may take. */
 const LOOK_MS_MAX = 5_000
 
-/**
- * The journals of a node's fronts that died, on a connection of their own: a large journal must not delay the
- * supervisor's probe of Postgres.
- */
+/** The journals of a node's dead fronts, on a separate connection: a large journal must not delay the supervisor's probe of Postgres. */
 export function openNodeJournals({ databaseUrl, config, onCleared }: JournalsPlace, log: Log): NodeJournals {
   const store = openStore({ url: databaseUrl, poolMax: 1, applicationName: 'sluice-journals' })
   const recovery = openRecovery({

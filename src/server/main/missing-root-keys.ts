@@ -13,8 +13,8 @@ export interface MissingRootKey extends Advice {
 
 /**
  * Root keys that wrap rows and are not present: nothing that they wrap can be opened. `doctor` reports them,
- * and a node does not start without them, in the same words. An operator who has lost a key for good must be
- * able to go on with the rest. Decision.
+ * and a node refuses to start without them with the same message. An operator who has permanently lost a key must
+ * be able to continue with the rest. Decision.
  */
 export function missingRootKeys(
   uses: readonly RootKeyUse[],

@@ -59,7 +59,10 @@ export function factsOf(gauges: NodeGauges, logLinesDropped: number): Facts {
   }
 }
 
-/** What could not be looked at has no metric, and raises no alert of its own: `sluice_postgres_up` does. */
+/**
+ * Metrics of disks, store and certificate. Figures that could not be read are left out and raise no alert of
+ * their own, since `sluice_postgres_up` does.
+ */
 function surroundings(figures: NodeFigures | null): Facts {
   if (figures === null) return {}
   const { disks, store, certificateEndsAt } = figures

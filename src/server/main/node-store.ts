@@ -24,12 +24,12 @@ import { StartRefused } from '../supervisor/start-refused.ts'
 
 /** Milliseconds that the supervisor's probe of Postgres may take. */
 const PROBE_MS_MAX = 400
-/** Milliseconds that a look for the metrics may take. Decision. */
+/** Milliseconds that reading figures for the metrics may take. Decision. */
 const FIGURES_MS_MAX = 5_000
 /** Milliseconds that an ending node waits for Postgres to record its end. */
 const LEAVE_MS_MAX = 1_000
 
-/** Finds a pooler before Postgres, for every connection of the node. */
+/** Detects a pooler in front of Postgres, for every connection of the node. */
 export const reachPostgres: NodeSetup['reachPostgres'] = async (url) => {
   try {
     return { isAway: false, url: await throughPooler(url) }
@@ -47,7 +47,7 @@ export function openNodeStore(log: Log): NodeSetup['openStore'] {
     return {
       migrate: () =>
         migrate(url, log)
-          // What follows has no second try.
+          // Checked now, since the following steps do not retry.
           .then(() => store.sql`SELECT 1`)
           .then(
             () => ({ isAway: false }),
@@ -56,7 +56,7 @@ export function openNodeStore(log: Log): NodeSetup['openStore'] {
               return { isAway: true, cause }
             },
           ),
-      // A pooler by transactions shares few connections among all that ask it.
+      // A pooler in transaction mode shares few connections among all its clients.
       connections: async (wanted) =>
         readPostgresUrl(url).pooler === 'transaction'
           ? { fits: true, available: wanted, by: 'max_connections', elsewhere: 0 }
@@ -72,7 +72,7 @@ export function openNodeStore(log: Log): NodeSetup['openStore'] {
       installation: () => readInstallation(store.sql, node),
       join: (seen, places) => joinInstallation(store.sql, { node, seen, places }),
       leave: () => store.within(LEAVE_MS_MAX, (sql) => leaveInstallation(sql, node)).catch(() => undefined),
-      // When the store is away, the row expires by itself after the time without heartbeats.
+      // If the store is unavailable, the row expires by itself when heartbeats stop.
       removeFront: (id) => removeFront(store, id).catch(() => undefined),
       close: () => store.close(),
     }
@@ -96,7 +96,7 @@ async function figuresOf(
 }
 
 async function skewOf(sql: Queryable): Promise<number> {
-  // The connection is there before its clock is asked.
+  // The connection is opened before its clock is read.
   await sql`SELECT 1`
   const beganMs = Date.now()
   const [row] = await sql<{ at: number }[]>`SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS at`

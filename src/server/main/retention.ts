@@ -26,7 +26,7 @@ export interface RetentionDeps {
   readonly log: Log
 }
 
-/** One step for each kind of row that is kept for a time, as the settings say. */
+/** One step for each kind of row that is kept for a limited time, as set in the configuration. */
 export function retentionSteps(
   { kept }: Pick<Config, 'kept'>,
   { store, log }: RetentionDeps,
@@ -40,7 +40,7 @@ export function retentionSteps(
     agedRows(store, DEAD_LETTERS, days(kept.deadLetterDays)),
     agedRows(store, JOBS, days(kept.jobDays)),
     generationDays(store, kept.generationDays),
-    // What a log that was switched off has left goes by itself.
+    // Rows left by a log that was switched off are removed too.
     requestDays(store, kept.requestDays ?? REQUEST_DAYS_DEFAULT),
   ]
 }
@@ -63,7 +63,7 @@ export function startRetention(
     meters,
     now: () => performance.now(),
     isEnding: () => ending.signal.aborted,
-    // The abort of `ending` ends a rest early.
+    // The abort of `ending` shortens a wait.
     rest: (ms: number) => after(ms, undefined, { signal: ending.signal }).catch(() => undefined),
   }
   const deps = { log, random: Math.random }

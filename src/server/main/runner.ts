@@ -61,16 +61,16 @@ import { keepSweep } from '../store/operator/storage.ts'
 
 /** Milliseconds between two rounds of pruning. Decision. */
 const PRUNE_MS = 60_000
-/** Milliseconds between two looks for months that the ledger needs soon. Decision. */
+/** Milliseconds between two checks for months that the ledger needs soon. Decision. */
 const LEDGER_MONTHS_MS = 3_600_000
 
-/** Milliseconds between two looks for days that records of calls and the request log need soon. Decision. */
+/** Milliseconds between two checks for days that records of calls and the request log need soon. Decision. */
 const RECORD_DAYS_MS = 3_600_000
 
-/** Milliseconds of a drain that are left for closing the parts that jobs used. */
+/** Milliseconds of a drain that are reserved for closing the parts that jobs used. */
 const CLOSE_MS = 4_000
 
-/** Runs video jobs, webhooks and housekeeping, which must go on without any calls. */
+/** Runs video jobs, webhooks and housekeeping, which must continue even without any calls. */
 export async function runRunner(part: StartedPart, channel: Channel): Promise<void> {
   const config = configOfPart(part)
   const log = childLog(part, channel)
@@ -230,7 +230,7 @@ interface RunnerVideoDeps {
 }
 
 /**
- * Works on video jobs, and removes clips whose time is over.
+ * Works on video jobs, and removes expired clips.
  * @returns a function that ends the work, to be called before the gate and the stores are closed
  */
 function startVideos(config: Config, deps: RunnerVideoDeps): (endMsMax: number) => Promise<void> {
@@ -271,7 +271,7 @@ interface Threads {
   readonly opening: Pools
 }
 
-/** Rendering a clip takes seconds: opening a credential has a thread of its own and does not wait for that. */
+/** The threads of a runner. Rendering a clip takes seconds, so that opening a credential has a separate thread and need not wait. */
 function poolsOf({ sessionThreads }: StartedPart, log: Log): Threads {
   const queueMax = SHORT_JOBS_WAITING_MAX
   return {
@@ -325,7 +325,7 @@ function engineOf(deps: RunnerVideoDeps, input: EngineInput): VideoEngine {
   })
 }
 
-/** Removes clips whose time is over. @returns a function that ends the removal */
+/** Removes expired clips. @returns a function that stops it */
 function startExpiry(
   work: VideoWork,
   storage: Storage,

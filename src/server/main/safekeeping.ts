@@ -10,7 +10,7 @@ import { openRootKeys, ROOT_KEY_FILE, rootKeyIdsIn, type RootKeys } from '../vau
 type Sources = Pick<Config, 'rootKey' | 'rootKeyFile' | 'dataDir'>
 
 /**
- * Risks that hurt nothing now and will hurt later: `doctor` and the live view report the same. Never throws:
+ * Risks that have no effect yet but will later: `doctor` and the live view report the same. Never throws:
  * `doctor` reports files that cannot be read.
  */
 export function safekeeping(config: Sources): readonly Advice[] {
@@ -49,7 +49,7 @@ export function rootKeyIdsInFiles(
   return ids.filter((id) => !given.includes(id))
 }
 
-/** To be checked before the keys are opened: opening makes a missing key. */
+/** To be checked before the keys are opened: opening creates a missing key. */
 export function hasRootKey({ rootKey: setting, rootKeyFile, dataDir }: Sources): boolean {
   return setting !== null || rootKeyFile !== null || existsSync(join(dataDir, ROOT_KEY_FILE))
 }
@@ -59,10 +59,7 @@ export function ownRootKeysOf({ rootKey: setting, rootKeyFile, dataDir }: Source
   return openRootKeys({ setting, file: rootKeyFile, dataDir })
 }
 
-/**
- * Advice about endpoints of the catalogue that cost the operator money and callers nothing. The advice names
- * up to NAMED_MAX of them.
- */
+/** Advice about endpoints of the catalogue that cost the operator money but are free for callers. The advice names up to NAMED_MAX of them. */
 export function unpricedEndpoints(unpriced: readonly UnpricedEndpoint[]): Advice | null {
   if (unpriced.length === 0) return null
   const named = unpriced.slice(0, NAMED_MAX).map(({ model, provider }) => `${model} at ${provider}`)
@@ -79,7 +76,7 @@ export function unpricedEndpoints(unpriced: readonly UnpricedEndpoint[]): Advice
 /** Number of endpoints that the advice names. Decision. */
 const NAMED_MAX = 3
 
-/** Advice about the keys that the first start made, which lie in a file in plain text until the operator deletes it. */
+/** Advice about the keys that the first start created, which are in a plain-text file until the operator deletes it. */
 export function firstKeysLeft({ dataDir }: Pick<Config, 'dataDir'>): Advice | null {
   const file = join(dataDir, FIRST_KEYS_FILE)
   if (!existsSync(file)) return null

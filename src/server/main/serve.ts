@@ -78,19 +78,19 @@ export async function serve(): Promise<number> {
       }
     },
     openJournals: (place) => openNodeJournals(place, log),
-    // A snapshot comes from another process of this version, as plain data.
+    // The answers are plain data from another process of this version.
     metrics: async (answers, gauges) =>
       aggregate(await ledger.read(answers as readonly Answer[]), factsOf(gauges, lines.dropped)),
   })
   setTimeout(() => heapCollector(exposedHeap())(), COLLECT_AFTER_MS).unref()
   return node.catch((problem: unknown) => {
-    // The messages of these two errors are sentences for the operator.
+    // The messages of these two errors are written for the operator.
     if (problem instanceof StartRefused || problem instanceof ConfigInvalid) throw problem
     endWith(problem)
   })
 }
 
-/** Runs before any child starts: the children would make the folders all at once, and report less clearly why they cannot. */
+/** Creates the folders before any child starts: the children would all create them at once, and report less clearly why they cannot. */
 async function prepareStorage(config: Config): Promise<void> {
   try {
     await (await openStorage(config)).close()
@@ -102,7 +102,7 @@ async function prepareStorage(config: Config): Promise<void> {
   }
 }
 
-/** Runs before any child starts. Makes no root key, and does not start without one, where rows need a key that is missing. */
+/** Prepares the root keys before any child starts. If rows need a missing key, it creates no root key and refuses the start. */
 async function prepareFiles(config: Config, store: Pick<NodeStore, 'rootKeyUses'>): Promise<PreparedFiles> {
   const { rootKey: setting, rootKeyFile: file, dataDir, rootKeysLost } = config
   const uses = await store.rootKeyUses()
@@ -196,7 +196,7 @@ function frozenFile(name: string, file: string | null): Texts {
   }
 }
 
-/** Throws ConfigInvalid for roots that cannot be read: otherwise they would only show when a certificate is refused. */
+/** Throws ConfigInvalid for roots that cannot be read: otherwise the fault would only be noticed when a certificate is refused. */
 function roots(frozen: Texts): Texts {
   for (const [name, pem] of Object.entries(frozen)) {
     const count = countRoots(pem)
@@ -211,7 +211,7 @@ function textOf(extraFile: string | null): string | null {
   try {
     return extraFile === null ? null : readFileSync(extraFile, 'utf8')
   } catch {
-    // A folder, for example: the catalogue's own loader reports the problem to the operator.
+    // Not readable, for example a folder: the catalogue's own loader reports the problem to the operator.
     return null
   }
 }

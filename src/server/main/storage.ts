@@ -15,12 +15,12 @@ export async function openStorage(
   owner?: string,
 ): Promise<Storage> {
   if (objects.kind === 'disk') return openDiskStorage({ folder: objects.folder, owner })
-  // Loading the S3 client takes longer than loading all the rest of a front.
+  // Loaded only when needed: the S3 client takes longer to load than all the rest of a front.
   const { openS3Storage } = await import('../storage/s3.ts')
   return openS3Storage({ ...objects, stagingFolder: stagingFolderOf({ objects, dataDir }), owner })
 }
 
-/** The storage of the configuration as nodes compare it. */
+/** The configured storage in the form in which nodes compare it. */
 export async function objectsPlace({ objects }: Pick<Config, 'objects'>): Promise<ObjectsPlace> {
   const place = placeOfObjects({ objects })
   if (objects.kind === 'disk')
@@ -34,7 +34,7 @@ export function stagingFolderOf({ objects, dataDir }: Pick<Config, 'objects' | '
   return join(objects.kind === 'disk' ? objects.folder : dataDir, 'staging')
 }
 
-/** The place of the objects as people read it, without a secret. */
+/** Description of the place of the objects for people, without a secret. */
 export function placeOfObjects({ objects }: Pick<Config, 'objects'>): string {
   return objects.kind === 'disk' ? objects.folder : `s3://${objects.bucket}/${objects.prefix}`
 }

@@ -10,7 +10,7 @@ import { readMark } from '../store/nodes/installation.ts'
 import { placeOfAnother } from '../supervisor/joining.ts'
 import { objectsPlace } from './storage.ts'
 
-/** The parts of a sweep: the runner sweeps from time to time, and an operator by a verb. */
+/** The parts of a sweep, which the runner runs regularly, and an operator by a verb. */
 export function sweepDeps(
   config: Pick<Config, 'objects'>,
   { store, storage }: { readonly store: Store; readonly storage: Storage },
@@ -26,8 +26,9 @@ export function sweepDeps(
 }
 
 /**
- * Checks that the place of the objects has the mark of this installation, or none. A node checks it when it
- * starts too, but the place may be away then, and a verb starts no node. Fails with `storage_unavailable`.
+ * Checks that the place of the objects has the mark of this installation, or none. A node checks it at its
+ * start too, but the place may be unavailable then, and a verb starts no node. Fails with
+ * `storage_unavailable`.
  */
 async function checkPlace(config: Pick<Config, 'objects'>, { sql }: Store): Promise<Outcome<null>> {
   const place = await objectsPlace(config)

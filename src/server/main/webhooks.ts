@@ -93,7 +93,7 @@ export function startWebhooks({
   }
 }
 
-/** The part of a front by which operators try out webhooks. */
+/** The part of a front with which operators test webhooks. */
 export function openWebhookPorts(
   { publicOrigin }: Pick<Config, 'publicOrigin'>,
   { store, egress, keyRing }: Pick<WebhookDeps, 'store' | 'egress' | 'keyRing'>,

@@ -6,12 +6,9 @@ import type { BookEntry, AccountGrant, LimitState } from '../ports/money/lending
 import type { AccountKind, Day } from '../ports/money/money.ts'
 import type { RefusingLimit } from '../../schemas/money/money-refusals.ts'
 
-/**
- * Milliseconds that a front repeats the authority's refusal without asking again, unless a limit changes.
- * Decision.
- */
+/** Milliseconds for which a front repeats the authority's refusal without asking again, unless a limit changes. Decision. */
 export const MONEY_REFUSED_MS = 200
-/** Accounts with a limit whose balance one front keeps; `busy` beyond. Decision. */
+/** Maximum of accounts with a limit whose balance one front keeps; `busy` beyond. Decision. */
 export const MONEY_BALANCES_MAX = 50_000
 
 /** All balances of one front, of one day. Design §6.2, §6.3. */
@@ -25,7 +22,7 @@ export class Balances {
   }
 
   readonly #byAccount = new Map<string, Balance>()
-  /** Null until the authority has named the day. */
+  /** The day of the balances; null until the authority has reported the day. */
   day: Day | null = null
   giveBacks = 0
 
@@ -67,7 +64,7 @@ export class Balances {
     return nano
   }
 
-  /** Accounts with a balance that can be given back. */
+  /** Ids of accounts with a balance that can be returned. */
   held(): string[] {
     const ids: string[] = []
     for (const { accountId, balanceNano } of this.#byAccount.values())
@@ -75,7 +72,7 @@ export class Balances {
     return ids
   }
 
-  /** Moves to the authority's day: balances of an older day go back. @returns whether the day is new */
+  /** Switches to the authority's day: balances of an older day are returned. @returns whether the day is new */
   advance(day: Day): boolean {
     if (this.day !== null && day <= this.day) return false
     if (this.day !== null) this.giveBackAll()
@@ -88,8 +85,8 @@ export class Balances {
     if (amountNano <= 0) return
     balance.returningNano += amountNano
     this.giveBacks += 1
-    // The rest of two expensive calls may be more than one record holds; the reader of the journal would call
-    // such a record damaged.
+    // The rest of two expensive calls may exceed the limit of one record; the reader of the journal would
+    // treat such a record as damaged.
     for (let rest = amountNano; rest > 0; rest -= COST_NANO_MAX) {
       this.#journal.giveBack({
         kind: 'give_back',
@@ -129,10 +126,7 @@ export class Balances {
     }
   }
 
-  /**
-   * A limit may have changed. A change of a key may name any of its hashes, so the balances of all keys are
-   * reset; they are few.
-   */
+  /** Called when a limit may have changed. A change of a key may name any of its hashes, so the balances of all keys are reset; they are few. */
   apply(change: Change): void {
     const { kind } = change
     if (kind === 'everything') for (const balance of this.#byAccount.values()) balance.forget()
@@ -161,16 +155,16 @@ const USE_SLOT_MS = 1_000
 
 interface Refusal {
   readonly until: number
-  /** Nano-USD from which calls are refused: a call that needs less may still fit. */
+  /** Nano-USD from which calls are refused: a call that needs less may still be covered. */
   readonly fromNano: number
   readonly limits: readonly LimitState[]
 }
 
-/** What an account's answer means for a call that its balance does not cover. */
+/** The meaning of an account's last answer for a call that its balance does not cover. */
 export interface Verdict {
   /** Finite limits that refuse the call. */
   readonly limits: readonly LimitState[]
-  /** True when money that comes back cannot help: the amount does not fit on top of what is spent. */
+  /** True when returned money cannot help: even then the amount would exceed the limit. */
   readonly isFinal: boolean
 }
 
@@ -187,7 +181,7 @@ export class Balance {
    */
   readonly ownerId: string
   balanceNano = 0
-  /** Nano-USD taken by calls under way; part of it may come back. */
+  /** Nano-USD taken by calls under way; a part of it may be returned. */
   openNano = 0
   /** Nano-USD given back by the front and not yet applied in Postgres. */
   returningNano = 0
@@ -195,13 +189,13 @@ export class Balance {
   paidNano = 0
   /** Nano-USD of `paidNano` that is applied in Postgres. */
   bookedNano = 0
-  /** True when the authority said that the account has no limit, and its owner has not changed since. */
+  /** True when the authority reported that the account has no limit, and its owner has not changed since. */
   isUnlimited = false
   waiting = 0
   waitingRequested = 0
-  /** The request under way asks for this account: `Balances` must keep the balance, so that the grant finds it. */
+  /** True while a request asks for this account: `Balances` must keep the balance, so that the grant finds it. */
   isRequested = false
-  /** Monotonic milliseconds before which another request is of no use. */
+  /** Monotonic milliseconds before which another request would be useless. */
   quietUntil = 0
   /** Number of changes of the owner so far. An answer to a request from before the last change is not remembered. */
   changes = 0
@@ -243,7 +237,7 @@ export class Balance {
     this.#refusal = null
   }
 
-  /** The owner changed, so the authority's last answer may be wrong now. Money that is lent stays lent. */
+  /** Called when the owner changed, since the authority's last answer may now be wrong. Money that is lent stays lent. */
   forget(): void {
     this.changes += 1
     this.isUnlimited = false
@@ -251,7 +245,7 @@ export class Balance {
     this.quietUntil = 0
   }
 
-  /** Judges by the last answer, for a call that needs more than the balance. */
+  /** Judges a call that needs more than the balance, by the last answer. */
   judge(amountNano: number): Verdict {
     const hopeless = this.#limits.filter(({ limitNano, spentNano }) => amountNano > limitNano - spentNano)
     if (hopeless.length > 0) return { limits: hopeless, isFinal: true }
@@ -263,7 +257,7 @@ export class Balance {
     this.#refusal = { until: now + MONEY_REFUSED_MS, fromNano: amountNano, limits }
   }
 
-  /** Limits that refused as large an amount a moment ago. */
+  /** Limits that refused an amount of this size a moment ago. */
   refusing(amountNano: number, now: number): readonly RefusingLimit[] {
     const refusal = this.#refusal
     if (
@@ -277,8 +271,8 @@ export class Balance {
   }
 
   /**
-   * Limits of the last answer as a caller sees them. Money that was paid from this balance counts as used
-   * before Postgres has it, and money that lies in this balance counts as free.
+   * Limits of the last answer as a caller sees them. Money paid from this balance counts as used even before
+   * it is applied in Postgres, and unused money in this balance counts as free.
    */
   refusingLimits(limits: readonly LimitState[], boundNano: number): readonly RefusingLimit[] {
     const unbookedNano = Math.max(0, this.paidNano - this.#bookedAtAnswer)
@@ -289,7 +283,7 @@ export class Balance {
     })
   }
 
-  /** Nano-USD that calls took in a second, lately: the larger of this slot and the one before. */
+  /** Nano-USD that calls took per second recently: the larger of the current and the previous slot. */
   useNano(now: number): number {
     this.#count(0, now)
     return Math.max(this.#used, this.#usedBefore)

@@ -15,7 +15,7 @@ import type { Balance, Verdict } from './balances.ts'
 export const MONEY_WAIT_MS_MAX = 1_000
 /** Calls of one front that wait for money; `busy` beyond. Decision. */
 export const MONEY_WAITING_MAX = 4_096
-/** Accounts in one request for money; the next request takes the others. Decision. */
+/** Accounts in one request for money; the next request contains the others. Decision. */
 export const LEND_ACCOUNTS_MAX = 256
 
 export interface BorrowingOptions {
@@ -24,11 +24,11 @@ export interface BorrowingOptions {
   readonly fronts: FrontCount
   readonly timers: MoneyTimers
   readonly log: Log
-  /** Called when the authority takes nothing of this front any more. */
+  /** Called when the authority no longer accepts anything from this front. */
   readonly fenced: () => void
 }
 
-/** Milliseconds between two looks for calls that have waited long enough. */
+/** Milliseconds between two checks for calls that have waited long enough. */
 const LOOK_MS = 25
 
 /**
@@ -43,7 +43,7 @@ export class Borrowing {
   #isScheduled = false
   #isLooking = false
   #isStopped = false
-  /** A request is under way, or its outcome is unknown. */
+  /** True while a request is under way or its outcome is unknown. */
   isRequesting = false
   lends = 0
   /** Milliseconds that all answered requests took. */
@@ -68,7 +68,7 @@ export class Borrowing {
     return answer
   }
 
-  /** Something changed: calls that are covered now take their money, and at the end of this tick a request asks for the rest. */
+  /** Called when something changed: calls that are covered now take their money, and at the end of this tick a request asks for the rest. */
   wake(): void {
     if (this.#isScheduled || this.#waiters.size === 0) return
     this.#isScheduled = true
@@ -111,7 +111,7 @@ export class Borrowing {
       context: { now },
       fenced,
     } = this.#options
-    // Read before the request: an answer says nothing about changes after it.
+    // Read before the request: an answer does not reflect changes made after it.
     const before = this.#changesOf(ask)
     for (let isFirst = true; ; isFirst = false) {
       const sentAt = now()
@@ -120,7 +120,7 @@ export class Borrowing {
         reply = await lender.lend(ask)
       } catch (problem) {
         if (isFirst) log.warn('money.lend_failed', { cause: problem })
-        // The authority may have lent all the same; the repeated request brings its answer.
+        // The authority may have lent the money nevertheless; the repeated request returns its answer.
         await new Promise<void>((resolve) => void timers.after(LEND_REPEAT_MS, resolve))
         if (this.#isStopped) return
         continue
@@ -147,7 +147,7 @@ export class Borrowing {
       if (balance.changes !== before.get(grant.accountId)) outdated.push(balance)
     }
     this.#waiters.serve()
-    // When the day has changed, the balances of the old day are gone: the rest is asked for once more.
+    // If the day has changed, the balances of the old day no longer exist: the rest is requested again.
     this.#waiters.judge(!isNewDay && day === balances.day)
     for (const balance of outdated) balance.forget()
     this.wake()
@@ -198,7 +198,7 @@ export class Borrowing {
     )
   }
 
-  /** While calls wait: ends those that have waited long enough, and wakes the request for the others. */
+  /** Repeated while calls wait: ends those that have waited long enough, and sends a request for the others. */
   #look(): void {
     if (this.#isLooking) return
     this.#isLooking = true
@@ -221,14 +221,14 @@ interface Waiter {
    * other fronts held some.
    */
   refusedAt: number | null
-  /** The request under way asks for this call's money. */
+  /** True while a request asks for this call's money. */
   isRequested: boolean
   readonly settle: (outcome: Outcome<Hold>) => void
   readonly unlisten: () => void
 }
 
 /**
- * Calls that wait for money, the oldest first. Unlike a `FairSemaphore` there are no places that come back:
+ * Calls that wait for money, the oldest first. A `FairSemaphore` does not fit, since no places are returned:
  * an answer of the authority covers some calls, and a call needs several balances at once.
  */
 export class BalanceWaiters {
@@ -247,7 +247,7 @@ export class BalanceWaiters {
     return this.#waiters.values()
   }
 
-  /** Waits until the call is settled, or until its caller leaves; a call whose caller left takes nothing. */
+  /** Waits until the call is settled, or until its caller disconnects; a call whose caller disconnected takes nothing. */
   add(reservation: Reservation): Promise<Outcome<Hold>> {
     return new Promise((resolve) => {
       const leave = (): void => this.settle(waiter, fail('client_gone'))
@@ -275,7 +275,7 @@ export class BalanceWaiters {
     waiter.settle(outcome)
   }
 
-  /** Calls that the request under way asks for go before calls that came later. */
+  /** Marks calls for which a request asks: they take precedence over later calls. */
   mark(waiter: Waiter, isRequested: boolean): void {
     if (waiter.isRequested === isRequested) return
     waiter.isRequested = isRequested
@@ -299,7 +299,7 @@ export class BalanceWaiters {
   /**
    * To be called when the authority has answered for the marked calls: calls that are still short of money
    * are refused or tried again.
-   * @param isConclusive false: the money of all marked calls is asked for once more
+   * @param isConclusive false: the money of all marked calls is requested again
    */
   judge(isConclusive: boolean): void {
     const now = this.#now()
@@ -317,10 +317,7 @@ export class BalanceWaiters {
     }
   }
 
-  /**
-   * Ends calls whose waiting time is over. A call that the authority refused so far is refused; for any other
-   * the store counts as unavailable.
-   */
+  /** Ends calls whose waiting time is over. A call that the authority has refused is refused; other calls fail because the store is unavailable. */
   expire(): void {
     const now = this.#now()
     for (const waiter of this.#waiters) {
@@ -328,7 +325,7 @@ export class BalanceWaiters {
       if (!isRefused && now < waiter.until) continue
       const { all } = refusingOf(waiter.reservation, waiter.reservation.short())
       if (waiter.refusedAt !== null && all.length > 0) this.#refuse(waiter, all)
-      // Money came back meanwhile, in part to the front and in part to the authority: it is asked for.
+      // Money was returned meanwhile, partly to the front and partly to the authority: it is requested.
       else if (now < waiter.until) waiter.refusedAt = null
       else this.settle(waiter, fail('store_unavailable'))
     }

@@ -4,16 +4,13 @@ import type { Log } from '../ports/observe.ts'
 import type { Journal } from '../ports/money/journal.ts'
 import type { MoneyContext, MoneyTimers } from './reservation.ts'
 
-/**
- * Milliseconds between two flushes of a front's journal, and between two questions which accounts other
- * fronts want. Design §6.6; Decision.
- */
+/** Milliseconds between two flushes of a front's journal, and between two requests for the accounts that other fronts want. Design §6.6; Decision. */
 export const BOOKS_FLUSH_MS = 200
 /** Entries of one flush: its statements cost as much as 500 entries. Design §6.6; Decision. */
 export const BOOKS_FLUSH_ENTRIES_MAX = 3_000
-/** Entries down to which a flush without an answer is halved. Decision. */
+/** Number of entries down to which a flush is halved after a missing answer. Decision. */
 export const BOOKS_FLUSH_ENTRIES_MIN = 100
-/** Entries by which flushes grow again with each that is applied. Decision. */
+/** Number of entries by which flushes grow again after each applied one. Decision. */
 export const BOOKS_FLUSH_ENTRIES_STEP = 100
 
 export interface JournalFlushOptions {
@@ -22,7 +19,7 @@ export interface JournalFlushOptions {
   readonly owner: JournalOwner
   readonly timers: MoneyTimers
   readonly log: Log
-  /** Called when money came back, or when the day becomes known. */
+  /** Called when money was returned, or when the day becomes known. */
   readonly wake: () => void
   readonly fenced: () => void
 }
@@ -30,23 +27,23 @@ export interface JournalFlushOptions {
 const DAY_MS = 86_400_000
 
 /**
- * Keeps a front's money in Postgres current: opens its journal there, flushes it, and gives back balances
- * that are idle, wanted or of a day that is over. Design §6.
+ * Keeps a front's money in Postgres current: opens its journal there, flushes it, and returns balances that
+ * are idle, wanted by other fronts or of a past day. Design §6.
  */
 export class JournalFlush {
   readonly #options: JournalFlushOptions
   readonly #batches: FlushBatches
   #isFlushing = false
-  /** Another flush was requested while a flush was under way. */
+  /** True when another flush was requested while one was under way. */
   #isDue = false
   #isRequesting = false
   #isStopped = false
-  /** The store refused the last flush; an outage is logged once. */
+  /** True when the last flush failed at the store; an outage is logged once. */
   #isAway = false
   /** Offset in the journal up to which entries are applied in Postgres. */
   #applied = 0
   #localDay: number
-  /** Monotonic milliseconds: all entries from before are applied. Null when every entry is. */
+  /** Monotonic milliseconds: all entries from before this time are applied. Null when every entry is. */
   #behindSince: number | null = null
   batches = 0
   entries = 0
@@ -76,10 +73,10 @@ export class JournalFlush {
   }
 
   /**
-   * Gives every balance back, applies the rest of the journal and closes the journal in Postgres. Calls that
-   * are still under way, a request for money without an answer, and entries that cannot be read again are
-   * left to the process that reads the journal after this one has ended. While the store is away `close`
-   * keeps trying: the supervisor that ends the process sets the time limit.
+   * Returns every balance, applies the rest of the journal and closes the journal in Postgres. Calls that are
+   * still under way, a request for money without an answer, and entries that cannot be read again are left to
+   * the process that reads the journal after this one has ended. While the store is unavailable `close` keeps
+   * trying: the supervisor that ends the process sets the time limit.
    */
   async close(): Promise<void> {
     const {
@@ -133,7 +130,7 @@ export class JournalFlush {
     })
   }
 
-  /** Ends the day by the front's own clock, once a day: that clock may be ahead of the authority's. */
+  /** Ends the day by the front's own clock, once a day, since this clock may be ahead of the authority's. */
   #endDay(): void {
     const day = this.#dayHere()
     if (day <= this.#localDay) return
@@ -158,7 +155,7 @@ export class JournalFlush {
     this.#isFlushing = false
   }
 
-  /** @returns whether a full batch was flushed. Entries that came meanwhile fill a batch in part and wait for the next flush */
+  /** @returns whether a full batch was flushed. Entries that arrived meanwhile make a partial batch and wait for the next flush */
   async #flushNext(): Promise<boolean> {
     const { context, fenced } = this.#options
     const begunAt = context.now()
@@ -191,14 +188,14 @@ export class JournalFlush {
     wake()
   }
 
-  /** Flushes all that the journal still holds. @returns false when the front was fenced */
+  /** Flushes all entries that the journal still holds. @returns false when the front was fenced */
   async #drain(): Promise<boolean> {
     const {
       context: { groupCommit },
       timers,
     } = this.#options
     while (this.#isFlushing) await this.#pause(timers, 1)
-    // A call may have ended a moment ago, and its settlement may only be gathered.
+    // A call may have ended a moment ago, and its settlement may be gathered but not yet written.
     const next = (): Flush | null => (groupCommit.write() ? this.#batches.next() : null)
     for (let flush = next(); flush !== null; flush = next()) {
       const applied = await this.#batches.send(flush).catch(() => undefined)
@@ -217,8 +214,8 @@ export class JournalFlush {
     } = this.#options
     const held = balances.held()
     if (this.#isRequesting || balances.day === null) return
-    // Nothing else asks for the day when nothing is lent to this front: the next call would count on the day
-    // that the front last knew.
+    // When nothing is lent to this front, no other request returns the day, and the next call would use the
+    // day that the front knew last.
     const isDayOver = Date.parse(balances.day) < this.#dayHere() * DAY_MS
     if (held.length === 0 && this.#behindSince === null && !isDayOver) return
     this.#isRequesting = true
@@ -229,14 +226,14 @@ export class JournalFlush {
       balances.advance(day)
       for (const accountId of wanted) {
         const balance = balances.byAccount(accountId)
-        // Money that waiting calls were promised stays.
+        // Money that is needed by waiting calls is kept.
         if (balance !== undefined && balance.waitingRequested === 0) balances.giveBackBalance(balance)
       }
       // Another front waits for the money.
       if (balances.giveBacks > before) this.flushSoon()
       wake()
     } catch {
-      // The next pulse comes a moment later; the flush and the epoch report an outage.
+      // Ignored: the next pulse follows soon, and an outage is reported by the flush and the epoch.
     } finally {
       this.#isRequesting = false
     }
@@ -253,21 +250,22 @@ export class JournalFlush {
 
 interface AppliedBatch {
   readonly batch: Flush
-  /** More entries may follow it. */
+  /** True when more entries may follow this batch. */
   readonly isFull: boolean
 }
 
 /**
  * Sends a journal in batches to the books. A batch without an answer may have been too large to be applied in
  * time: the next one begins at the same place with half of its entries, and the size grows again with each
- * batch that is applied. Exactly one of these batches is applied, since each needs the books to stand where it
- * begins. An earlier one that was applied after all is recognized by where the books stand.
+ * batch that is applied. Exactly one of these batches is applied, since each is only valid if the books have
+ * been applied up to its beginning. If an earlier batch was applied after all, the position of the books shows
+ * it.
  */
 export class FlushBatches {
   readonly #journal: Pick<Journal, 'next'>
   readonly #lender: Pick<Lender, 'flush'>
   #entriesMax = BOOKS_FLUSH_ENTRIES_MAX
-  /** Batches that may have been applied; all begin at the same place. */
+  /** Batches that may have been applied; all begin at the same position. */
   #unanswered: Flush[] = []
 
   constructor({ journal, lender }: { journal: Pick<Journal, 'next'>; lender: Pick<Lender, 'flush'> }) {
@@ -297,7 +295,7 @@ export class FlushBatches {
 
   #shrink(flush: Flush): void {
     if (!this.#unanswered.includes(flush)) this.#unanswered.push(flush)
-    // Few entries were not too many.
+    // A batch this small cannot have been too large.
     if (flush.entries.length <= BOOKS_FLUSH_ENTRIES_MIN) return
     this.#entriesMax = Math.max(Math.floor(flush.entries.length / 2), BOOKS_FLUSH_ENTRIES_MIN)
   }

@@ -21,7 +21,7 @@ export interface MoneyContext {
   /** Monotonic milliseconds. */
   readonly now: () => number
   readonly epochNow: () => number
-  /** Called when an end of a call was gathered in the journal, or when money came back to a balance that calls wait for. */
+  /** Called when the end of a call was gathered for the journal, or when money was returned to a balance that calls wait for. */
   readonly ended: (reservation: Reservation) => void
   readonly counts: MoneyCounts
 }
@@ -35,12 +35,12 @@ export interface MoneyCounts {
   open: number
 }
 
-/** A call and the money that it needs of each account. A reservation that was taken is the call's hold. */
+/** A call and the money that it needs from each account. A reservation that was taken is the call's hold. */
 export class Reservation implements Hold {
   readonly ask: HoldInput
-  /** The most that the call may cost, as each account counts it; 0 where the most is unknown. */
+  /** The maximum cost of the call, as each account counts it; 0 where it is unknown. */
   readonly amounts: Readonly<Record<AccountKind, number>>
-  /** Balances of the accounts with a finite limit that the call needs money of. */
+  /** Balances of the accounts with a finite limit from which the call needs money. */
   readonly balances: readonly Balance[]
   readonly #context: MoneyContext
   #day: Day = ''
@@ -62,7 +62,7 @@ export class Reservation implements Hold {
     return this.balances.filter((balance) => !this.#covers(balance))
   }
 
-  /** Whether all balances cover the call, and no call that waits for an answer about one of them came first. */
+  /** Whether all balances cover the call, and no earlier call waits for an answer about one of them. */
   mayTake(isFirst = false): boolean {
     for (const balance of this.balances) {
       if (!this.#covers(balance) || (balance.waitingRequested > 0 && !isFirst)) return false
@@ -70,12 +70,12 @@ export class Reservation implements Hold {
     return this.#context.balances.day !== null
   }
 
-  /** The hold of a call whose balances cover it, before the journal has it. Failure: store_unavailable. */
+  /** Returns the hold of a call whose balances cover it, before its take is in the journal. Failure: store_unavailable. */
   hold(): Outcome<Hold> {
     return this.take() ? ok(this) : fail('store_unavailable')
   }
 
-  /** Gathers the take for the journal; `written` says whether the journal has it. @returns false: the day is unknown, and nothing is taken */
+  /** Gathers the take for the journal; `written` reports whether it was written. @returns false: the day is unknown, and nothing is taken */
   take(): boolean {
     const {
       balances: { day },
@@ -143,7 +143,7 @@ export class Reservation implements Hold {
   }
 
   progress({ isDrained, note, ...cost }: CallProgress): void {
-    // Before its take is written the journal has nothing that progress could be of.
+    // Until its take is written, the journal has no entry to which progress could belong.
     if (!this.#isOpen || !this.#isWritten) return
     const { journal, groupCommit, epochNow } = this.#context
     const { facts, bound } = this.ask
@@ -203,7 +203,7 @@ export class Reservation implements Hold {
     this.#end(NOTHING_PAID, 0)
   }
 
-  /** The end of a call is written after its take, or neither is written. */
+  /** True if the end of a call may be written: after its take, or not at all if the take was not written. */
   #mayEnd(): boolean {
     if (this.#isOpen && !this.#isWritten) this.#context.groupCommit.write()
     return this.#isOpen
@@ -216,7 +216,7 @@ export class Reservation implements Hold {
     this.#context.ended(this)
   }
 
-  /** Money that was not used stays in the balance, unless its day is over. */
+  /** Unused money stays in the balance, unless its day is over. */
   #returnRest(paid: PaidFrom, chargedNano: number): void {
     const { balances } = this.#context
     const isToday = this.#day === balances.day
@@ -230,7 +230,7 @@ export class Reservation implements Hold {
     }
   }
 
-  /** A call by a workspace's own credentials is paid only by the accounts that count such calls. */
+  /** The accounts that pay: a call with a workspace's own credentials is paid only by accounts that count such calls. */
   #paidBy({ isByok }: CallCost): PaidFrom {
     if (!isByok) return this.#paid
     const { workspaceCountsByok, keyCountsByok } = this.ask.key.money
@@ -263,7 +263,7 @@ export function balancesOf(
   let isFull = false
   const need = (kind: AccountKind, id: string): void => {
     const amountNano = bounds[kind]
-    // An amount of 0 takes nothing, however little is left.
+    // An amount of 0 takes nothing, even from an empty balance.
     if (amountNano === 0) return
     const balance = balances.of(kind, id, now)
     if (balance === null) isFull = true
@@ -280,18 +280,18 @@ export function balancesOf(
 
 const NONE: Outcome<readonly Balance[]> = ok([])
 
-/** An unknown bound counts as 0 here: `balancesOf` refuses the call where an account limits such a cost. */
+/** An unknown bound counts as 0 here: `balancesOf` refuses the call if an account limits such a cost. */
 function amountsOf(ask: HoldInput): Readonly<Record<AccountKind, number>> {
   const { organization, workspace, key } = boundsOf(ask)
   return { organization: organization ?? 0, workspace: workspace ?? 0, key: key ?? 0 }
 }
 
-/** The most that the call may cost, as each account counts it; null where the most is unknown. */
+/** The maximum cost of the call, as each account counts it; null where it is unknown. */
 function boundsOf({
   key: { money },
   bound: { paidNano, anyNano },
 }: HoldInput): Readonly<Record<AccountKind, number | null>> {
-  // Credit is the operator's money: costs that a workspace pays itself never count.
+  // Credit is the operator's money: costs that a workspace pays itself never count against it.
   return {
     organization: paidNano,
     workspace: money.workspaceCountsByok ? anyNano : paidNano,
@@ -304,9 +304,9 @@ function workspaceOf({ key }: Pick<HoldInput, 'key'>): string {
 }
 
 interface Gathered {
-  /** Called once. @param isWritten false: the disk refused the write, and the take never happened */
+  /** Called once. @param isWritten false: the disk refused the write, so that the take did not happen */
   wrote(isWritten: boolean): void
-  /** Called when all takes of the write have learnt its result: their calls may go on. */
+  /** Called when all takes of the write have received its result: their calls may continue. */
   goOn(): void
 }
 
@@ -322,7 +322,7 @@ export class GroupCommit {
     this.#soon = soon
   }
 
-  /** The take learns the result of the next write, at the latest the one at the end of this tick. */
+  /** Adds a take, which gets the result of the next write, at the latest of the one at the end of this tick. */
   gather(take: Gathered): void {
     this.#gathered.push(take)
     this.writeSoon()
@@ -339,7 +339,7 @@ export class GroupCommit {
     this.write()
   }
 
-  /** Writes the journal. Every write of the front's journal goes through here, so that each take learns its result. */
+  /** Writes the journal. Every write of the front's journal must be made here, so that each take gets its result. */
   write(): boolean {
     const isWritten = this.#journal.write()
     if (this.#gathered.length === 0) return isWritten
@@ -357,7 +357,7 @@ export interface MoneyTimers {
   readonly now: () => number
   /** `Date.now` */
   readonly epochNow: () => number
-  /** Runs work after so many milliseconds; the timer keeps no process alive. */
+  /** Runs work after this many milliseconds; the timer keeps no process alive. */
   readonly after: (ms: number, work: () => void) => void
   /** Runs work at the end of this event-loop tick. */
   readonly soon: (work: () => void) => void

@@ -26,10 +26,7 @@ export interface SpendOptions {
   readonly feed: Pick<EpochFeed, 'subscribe'>
   readonly timers: MoneyTimers
   readonly log: Log
-  /**
-   * Called when the journal was closed by another process while this front lives. The front takes no money
-   * any more and must be replaced.
-   */
+  /** Called when another process closed the journal while this front runs. The front can take no more money and must be replaced. */
   readonly fenced: () => void
 }
 
@@ -38,8 +35,8 @@ export interface FrontSpend extends Spend {
   /** Resolves when paid calls need not wait for the day, or when the store's first request for it failed. */
   readonly dayAsked: Promise<void>
   /**
-   * Takes no more calls, gives every balance back, and closes the journal in Postgres if no call is under
-   * way. Does not resolve while the store is away.
+   * Accepts no more calls, returns every balance, and closes the journal in Postgres if no call is under way.
+   * Does not resolve while the store is unavailable.
    */
   close(): Promise<void>
 }
@@ -64,7 +61,7 @@ class Money implements FrontSpend, LocalBalance<Reservation, Outcome<Hold>> {
     unavailable: 0,
     busy: 0,
   }
-  /** The failure of every call once the front takes no more money. */
+  /** The failure of every call once the front accepts no more paid calls. */
   #stopped: Outcome<never> | null = null
 
   constructor({ lender, journal, owner, fronts, feed, timers, log, fenced }: SpendOptions) {
@@ -93,8 +90,8 @@ class Money implements FrontSpend, LocalBalance<Reservation, Outcome<Hold>> {
 
   hold(ask: HoldInput): Outcome<Hold> | Promise<Outcome<Hold>> {
     if (this.#stopped !== null) return this.#counted(this.#stopped)
-    // Money that is lent to calls whose take cannot be written would go back and forth, with a record each
-    // way that stays in memory.
+    // If takes cannot be written, money lent for these calls would be borrowed and returned repeatedly, each
+    // time with a record that stays in memory.
     if (!this.#mayWrite()) return this.#counted(fail('store_unavailable'))
     const balances = balancesOf(ask, this.#context.balances, this.#timers.now)
     if (!balances.ok) return this.#counted(balances)

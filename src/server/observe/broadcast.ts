@@ -12,7 +12,7 @@ export interface BroadcastOptions {
   readonly url: string
   readonly post: BroadcastPost
   readonly log: Log
-  /** Receives the outcome of every trace object. */
+  /** Called with the outcome of every trace object. */
   readonly count?: (outcome: 'sent' | 'dropped' | 'failed', count: number) => void
   readonly epochNow?: () => number
   readonly flushMs?: number
@@ -20,7 +20,7 @@ export interface BroadcastOptions {
 }
 
 export interface Broadcast {
-  /** Queues a trace; never waits and never fails. Beyond its bounds the broadcast drops the trace and counts it. */
+  /** Queues a trace; never waits and never fails. When its queue is full, the broadcast drops the trace and counts it. */
   offer(
     trace: Trace,
     call: {
@@ -46,7 +46,7 @@ const BATCH_COUNT_MAX = 200
 const BATCH_BYTES_MAX = 512 * 1024
 /** Milliseconds between two posts. */
 const FLUSH_MS = 1_000
-/** Posts of one batch before the broadcast gives it up. */
+/** Times that a batch is posted before the broadcast drops it. */
 const TRIES_MAX = 3
 
 /** A queued trace object as the JSON text to send, and the size of the text in UTF-8. */

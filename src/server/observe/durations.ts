@@ -1,9 +1,9 @@
 import { Histogram, type Registry, Counter } from 'prom-client'
 
 interface Series {
-  /** The values, with `|` between them: they are names of Sluice's own, and none has it. */
+  /** The values, separated by `|`: they are names chosen by Sluice, and none contains it. */
   readonly label: string
-  /** Observations by bucket; the last count holds those beyond all buckets. */
+  /** Observations by bucket; the last count is for observations beyond all buckets. */
   readonly counts: number[]
   sum: number
 }
@@ -16,10 +16,7 @@ interface Exposed {
   readonly sharedLabels: Readonly<Record<string, string>>
 }
 
-/**
- * A histogram that observes by a walk over a few numbers; prom-client's own histogram creates objects and
- * checks its labels at every call.
- */
+/** A histogram that observes by stepping through a few numbers; prom-client's own histogram creates objects and checks its labels at every call. */
 export class Durations {
   readonly #bounds: readonly number[]
   readonly #series = new Map<string, Series>()
@@ -51,7 +48,7 @@ export class Durations {
     return this.#series.values()
   }
 
-  /** @param label the value of the label; those of several with `|` between them */
+  /** @param label the value of the label; several values are separated by `|` */
   observe(label: string, value: number): void {
     const series = this.#series.get(label) ?? this.#begin(label)
     const at = bucketOf(this.#bounds, value)
@@ -66,7 +63,7 @@ export class Durations {
   }
 }
 
-/** Overrides the method that prom-client calls for its text and its JSON; the rest of its histogram stays. */
+/** Overrides the method that prom-client calls for its text and its JSON; the rest of its histogram is unchanged. */
 class TakenOver extends Histogram {
   readonly #read: () => readonly Exposed[]
 
@@ -109,13 +106,13 @@ function exposed(
   ]
 }
 
-/** Seconds: from the duration of a hit in memory to the longest deadline. */
+/** Seconds: from the duration of a cache hit in memory to the longest deadline. */
 export const CALL_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
 
-/** Seconds: from a model in memory to one that thinks as long as a provider may. */
+/** Seconds: from a model in memory to a model that reasons as long as a provider allows. */
 export const FIRST_OUTPUT_BUCKETS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120]
 
-/** The bucket of a value: the first whose bound it does not exceed, else the one after all bounds. */
+/** The bucket of a value: the first one whose bound is not exceeded, else the bucket after all bounds. */
 export function bucketOf(bounds: readonly number[], value: number): number {
   let at = 0
   while (at < bounds.length && value > (bounds[at] ?? 0)) at++
@@ -152,18 +149,18 @@ export function rounded(value: number): number {
   return Math.round(value * 1_000) / 1_000
 }
 
-/** Branches by the next label; the object itself after the last label. */
+/** Branches by the value of the next label; after the last label, the object itself. */
 interface Branch<T> {
   readonly next: Map<string, Branch<T>>
   made: T | null
 }
 
-/** One object for each set of labels, found by one lookup for each label. */
+/** One object for each set of label values, found by one lookup for each label. */
 export class ByLabels<T> {
   readonly #root: Branch<T> = { next: new Map(), made: null }
   readonly #make: (values: readonly string[]) => T
 
-  /** @param make called at the first sight of a set of labels */
+  /** @param make called for the first use of a set of label values */
   constructor(make: (values: readonly string[]) => T) {
     this.#make = make
   }
@@ -186,7 +183,7 @@ interface Cell extends Count {
 
 /**
  * A counter whose counting is one lookup for each label; prom-client's own counter hashes its labels at every
- * call. Numbers of which nothing was counted are not shown.
+ * call. Counters that were never increased are not shown.
  */
 export class Tally {
   readonly #cells: Cell[] = []
@@ -210,7 +207,7 @@ export class Tally {
     })
   }
 
-  /** Every number with its labels, since the start. */
+  /** Every count with its labels, since the start. */
   get counts(): Iterable<Readonly<Pick<Cell, 'labels' | 'count'>>> {
     return this.#cells.filter(({ count }) => count > 0)
   }
@@ -219,7 +216,7 @@ export class Tally {
     this.#byLabels.of(values).count += count
   }
 
-  /** The number of a set of labels, for code that counts often. */
+  /** The count of a set of label values, for code that counts often. */
   cell(...values: readonly string[]): Count {
     return this.#byLabels.of(values)
   }

@@ -4,13 +4,13 @@ import { type Advice, type Cores, loadAdvice, msText, type NodeLoad, percentText
 
 /** Share of calls that may end with 5xx. Decision. */
 export const FAILED_SHARE_MAX = 0.02
-/** Calls below which the live view reports no share of failed ones. Decision. */
+/** Calls below which the live view reports no share of failed calls. Decision. */
 export const FAILED_OF_MIN = 20
-/** Share of calls that may be refused: callers make mistakes and meet limits. Decision. */
+/** Share of calls that may be refused: callers make mistakes and reach limits. Decision. */
 export const REFUSED_SHARE_MAX = 0.2
-/** Calls below which the live view reports no share of refused ones. Decision. */
+/** Calls below which the live view reports no share of refused calls. Decision. */
 export const REFUSED_OF_MIN = 20
-/** Milliseconds that the books may lag the journals: a single flush may now and then take a second of them. Decision. */
+/** Milliseconds that the books may lag behind the journals: a single flush may occasionally take a second. Decision. */
 export const JOURNAL_LAG_MS_MAX = 10_000
 
 /** The measurements of the live view, from which the findings are made. */
@@ -26,7 +26,7 @@ export interface Found {
   readonly silent: readonly { readonly role: string; readonly pid: number }[]
 }
 
-/** Current and coming problems; problems that affect callers come first. */
+/** Current and expected problems; problems that affect callers come first. */
 export function findingsOf(found: Found): FindingView[] {
   const { view, load, cores } = found
   const bad = [...stores(view), ...processes(found), ...failing(found), ...money(view)]
@@ -46,7 +46,7 @@ export function findingsOf(found: Found): FindingView[] {
   return [...of('bad'), ...of('warn')]
 }
 
-/** Advice about webhooks whose delivery was given up. */
+/** Advice about webhooks that could not be delivered and are no longer retried. */
 export function deadLetters({
   waiting,
   dead,

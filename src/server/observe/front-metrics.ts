@@ -1,4 +1,4 @@
-/** A pool of worker threads; every figure but `threads` only grows. */
+/** A pool of worker threads; all figures except `threads` only increase. */
 export interface PoolReading {
   readonly threads: number
   readonly begun: number
@@ -56,7 +56,7 @@ export function frontLoads(
   }
 }
 
-/** Limits a share to 0…1: a job that began before the last look counts whole when it ends. */
+/** Limits a share to 0…1: a job that began before the last reading counts in full when it ends. */
 function shareOf(part: number, whole: number): number {
   return whole <= 0 ? 0 : Math.min(1, Math.max(0, part / whole))
 }

@@ -5,16 +5,16 @@ import { MIB } from '../../schemas/limits/limits.ts'
 /** Bytes by which a heap grows until its garbage is worth a collection, which stops the loop for some 50 ms. Decision. */
 export const WORTH_COLLECTING_BYTES = 16 * MIB
 
-/** The runtime's collector, and the bytes in use, buffers outside of the heap included. */
+/** The runtime's collector, and the bytes in use, including buffers outside of the heap. */
 export interface CollectedHeap {
   collect(): void
   readonly usedBytes: number
 }
 
 /**
- * Returns a function that collects all garbage of this process, unless there is little of it. A process at
- * rest allocates too little for the runtime to collect by itself: the garbage of its start would stay. Does
- * nothing in a process without `--expose-gc`.
+ * Returns a function that collects all garbage of this process, unless there is little of it. An idle process
+ * allocates too little for the runtime to collect by itself, so that the garbage of its start would remain.
+ * Does nothing in a process without `--expose-gc`.
  */
 export function heapCollector(heap: CollectedHeap | null = ownHeap()): () => void {
   let keptBytes = 0
@@ -25,7 +25,7 @@ export function heapCollector(heap: CollectedHeap | null = ownHeap()): () => voi
   }
 }
 
-/** Lets this process collect although it was started without `--expose-gc`. */
+/** Enables collection in this process even if it was started without `--expose-gc`. */
 export function exposedHeap(): CollectedHeap | null {
   setFlagsFromString('--expose-gc')
   return heapOf(runInNewContext('gc'))

@@ -1,19 +1,19 @@
 import { format } from 'node:util'
 
-/** Characters of a line of a library that are kept. Decision. */
+/** Characters of a library's line that are logged. Decision. */
 const LINE_CHARS_MAX = 500
 const METHODS = ['debug', 'info', 'log', 'warn', 'error'] as const
 
 let write: ((text: string) => void) | null = null
 
 /**
- * Takes what libraries print: warnings of Node, such as that of the AWS SDK about its version, and lines of the
- * console, such as those of ioredis. They would stand as plain text between the lines of the log. A later call
- * replaces the receiver.
+ * Receives the lines that libraries print: warnings of Node, such as that of the AWS SDK about its version,
+ * and lines on the console, such as those of ioredis. They would otherwise appear as plain text between the
+ * lines of the log. A later call replaces the receiver.
  */
 export function takeLibraryLines(next: (text: string) => void): void {
   if (write === null) {
-    // Node's own listener prints to stderr.
+    // Removed, since Node's own listener prints to stderr.
     process.removeAllListeners('warning')
     process.on('warning', ({ name, message }) =>
       pass(message.startsWith(name) ? message : `${name}: ${message}`),

@@ -8,7 +8,7 @@ import { delayOf, FRONT_RESOLUTION_MS } from './process-metrics.ts'
 import type { StreamsReading } from './stream-metrics.ts'
 import type { HeldVideoState } from '../ports/videos/video-work.ts'
 
-/** Milliseconds without a look after which the reader stops sampling the delay of the loop. Decision. */
+/** Milliseconds without a reading after which the reader stops sampling the delay of the loop. Decision. */
 const LAPSE_MS = 5_000
 /** Lowest status of a refused call. */
 const REFUSED_FROM = 400
@@ -30,7 +30,7 @@ export interface AttemptsReading {
   readonly failed: number
 }
 
-/** Delay of the event loop since the look before. */
+/** Delay of the event loop since the previous reading. */
 export interface LoopDelay {
   readonly p50Ms: number
   readonly p99Ms: number
@@ -52,7 +52,7 @@ export interface LiveReading {
   /** Calls answered with 4xx, by failure code. */
   readonly refusals: Readonly<Record<string, number>>
   readonly providers: readonly AttemptsReading[]
-  /** Providers whose circuit breaker ever opened; of a front only. */
+  /** Providers whose circuit breaker has ever opened; only for a front. */
   readonly breakers: readonly BreakerReading[]
   /** Figures of a front; null for other roles. */
   readonly front: { readonly slot: number; readonly delay: LoopDelay; readonly load: FrontReading } | null
@@ -81,7 +81,7 @@ interface Attempts {
   readonly isFailed: (labels: Readonly<Record<string, string>>) => boolean
 }
 
-/** Reads one process for the live view. The reader samples nothing before the first look and nothing after the last. */
+/** Reads one process for the live view. It samples nothing before the first reading and stops some time after the last. */
 export class LiveReader {
   readonly #calls: Tally
   readonly #durations: Durations
@@ -178,7 +178,7 @@ export class LiveReader {
 const NONE = { refused: 0, failed: 0 } as const
 
 /**
- * Samples the delay of the event loop while a reader looks. The metrics have a sampler of their own: each
+ * Samples the delay of the event loop while there is a reader. The metrics have a separate sampler: each
  * reading resets its sampler, and the two are read at different times.
  */
 class LoopWatch {

@@ -21,7 +21,7 @@ export interface NodeLoad {
   readonly fronts: number
   readonly workers: number
   readonly runners: number
-  /** The numbers of its settings, when the node reports them. */
+  /** The process counts in its settings, if the node reports them. */
   readonly configured?: Configured
   readonly each: readonly FrontLoad[]
 }
@@ -37,10 +37,7 @@ export interface Configured {
   readonly workers: number
 }
 
-/**
- * Problems that another number of fronts, threads or cores would solve, one sentence each. `doctor` and the
- * live view use the same texts.
- */
+/** Problems that a different number of fronts, threads or cores would solve, one sentence for each. `doctor` and the live view use the same texts. */
 export function loadAdvice(load: NodeLoad, cores: Cores): readonly Advice[] {
   const found = [
     tooMany(load.fronts, cores),
@@ -51,7 +48,7 @@ export function loadAdvice(load: NodeLoad, cores: Cores): readonly Advice[] {
   return found.filter((one) => one !== null)
 }
 
-/** Advice about more fronts than cores; for a node that is not running, from its settings. */
+/** Advice about more fronts than cores; for a node that is not running, from the numbers in its settings. */
 export function tooMany(fronts: number, cores: Pick<Cores, 'all'>): Advice | null {
   if (fronts <= cores.all) return null
   return {
@@ -63,7 +60,7 @@ export function tooMany(fronts: number, cores: Pick<Cores, 'all'>): Advice | nul
 export interface Advice {
   readonly detail: string
   readonly fix: string
-  /** Page of the dashboard with the rest of its address: `webhooks?state=dead`. */
+  /** Path of the dashboard's page with its query: `webhooks?state=dead`. */
   readonly page?: string
 }
 
@@ -122,7 +119,7 @@ export interface CpuTimes {
   readonly all: number
 }
 
-/** CPU times of the machine, in any unit. Linux gives them in one line; Node's own call also reads the clock of every core. */
+/** CPU times of the machine, in any unit. Linux reports them in one line; Node's own call also reads the clock of every core. */
 export function cpuTimes(): CpuTimes {
   try {
     return timesOf(readFileSync('/proc/stat', 'latin1'))
@@ -151,7 +148,7 @@ function timesOfEach(): CpuTimes {
 
 /**
  * The cores that were idle since `before`, and that the node may use; 0 on a machine without CPU times.
- * @param use cores that the node may use, a fraction with some quotas, and how many of a quota were used
+ * @param use cores that the node may use, a fraction with some quotas, and how many cores of a quota were used
  */
 export function coresSince(
   before: CpuTimes,

@@ -9,7 +9,7 @@ export const LOG_BUFFER_BYTES_MAX = 4 * MIB
 
 export interface LogOptions {
   readonly level: 'debug' | 'info' | 'warn' | 'error' | 'silent'
-  /** `text` is for people at a terminal; JSON when absent. */
+  /** `text` for people at a terminal; absent: JSON. */
   readonly format?: 'json' | 'text'
   readonly hasColour?: boolean
   /** Fields of every line: role, slot, pid, version. */
@@ -20,7 +20,7 @@ export interface LogOptions {
   readonly write?: (line: string) => void
 }
 
-/** Levels of nested fields whose names are checked. */
+/** Number of levels of nested fields whose names are checked. */
 const REDACTED_LEVELS = 3
 /** Fields that are logged as causes. */
 const CAUSES: ReadonlySet<string> = new Set(['cause', 'error', 'err'])
@@ -96,7 +96,7 @@ function eventsOf(logger: Logger): Log {
   }
 }
 
-/** Members that stand at fixed places of a line, or say nothing there. */
+/** Members that have a fixed position in a line, or are left out. */
 const PLACED: ReadonlySet<string> = new Set(['level', 'time', 'event', 'role', 'slot', 'pid'])
 /** Colours of the levels that a terminal shows by default. */
 const COLOURS: Readonly<Record<string, number>> = { warn: 33, error: 31 }
@@ -120,7 +120,7 @@ export function textLine(json: string, hasColour: boolean): string {
   return `${timeOf(line['time'])} ${painted} ${place}: ${String(line['event'])}${fields.join('')}\n`
 }
 
-/** Hours, minutes and seconds where the reader is. */
+/** Hours, minutes and seconds in the reader's time zone. */
 function timeOf(time: unknown): string {
   const at = new Date(String(time))
   return [at.getHours(), at.getMinutes(), at.getSeconds()]
@@ -128,21 +128,21 @@ function timeOf(time: unknown): string {
     .join(':')
 }
 
-/** ASCII words stay bare; everything else is JSON, which keeps a field on its line. */
+/** ASCII words are not quoted; everything else is written as JSON, which keeps a field on its line. */
 function textOf(value: unknown): string {
   if (typeof value === 'string' && /^[\w./:@+,%()[\]-]+$/.test(value)) return value
   return JSON.stringify(value).replaceAll(SIGNS, (sign) => `\\u{${sign.codePointAt(0)?.toString(16)}}`)
 }
 
-/** Signs that JSON leaves as they are and that move the cursor of a terminal. */
+/** Characters that JSON does not escape and that move the cursor of a terminal. */
 const SIGNS = /[\u007f-\u009f\p{Cf}\p{Zl}\p{Zp}]/gu
 
-/** The way by which finished lines leave the process. */
+/** Output of finished lines, such as stdout. */
 interface Outlet {
   write(line: string): void
-  /** Writes the buffered lines as long as the reader takes them. */
+  /** Writes the buffered lines as long as the reader accepts them. */
   flush(): void
-  /** Lines that were dropped because the buffer was full or the reader was gone. */
+  /** Lines that were dropped because the buffer was full or the reader had closed the pipe. */
   readonly dropped: number
 }
 
@@ -150,19 +150,20 @@ interface Outlet {
 const PASSING: ReadonlySet<string> = new Set(['EAGAIN', 'ENOSPC', 'EDQUOT'])
 /** Milliseconds between two writes to a full pipe. */
 const RETRY_MS = 50
-/** Milliseconds that `flush` waits for a reader that takes nothing. */
+/** Milliseconds that `flush` waits for a reader that accepts nothing. */
 const STALL_MS_MAX = 1_000
 /** Milliseconds between two writes of a `flush` that waits. */
 const STALL_LOOK_MS = 10
 
 /**
- * Writes lines to a file descriptor; the lines of one turn of the event loop go in one write. A stalled
+ * Writes lines to a file descriptor; the lines of one turn of the event loop are written at once. A stalled
  * reader does not block the process: Node makes the pipe of stdout non-blocking, lines wait in a bounded
  * buffer, and further lines are dropped and counted. A file stream would write in a thread of the pool, and a
  * thread that waits in a write would keep the process from ending.
  */
 export function openOutlet(fd: number): Outlet {
-  // Reading this property makes the pipe non-blocking, for this process and for those that inherit the pipe.
+  // Reading this property makes the pipe non-blocking, for this process and all processes that inherit the
+  // pipe.
   if (fd === 1) void process.stdout.writable
   let lines: string[] = []
   let waiting: Buffer = Buffer.alloc(0)
@@ -171,7 +172,7 @@ export function openOutlet(fd: number): Outlet {
   let isScheduled = false
   let isBroken = false
 
-  /** @returns false when the reader takes nothing now */
+  /** @returns false when the reader accepts nothing at the moment */
   const push = (): boolean => {
     if (lines.length > 0) {
       waiting = Buffer.concat([waiting, Buffer.from(lines.join(''))])
@@ -223,17 +224,17 @@ export function openOutlet(fd: number): Outlet {
 }
 
 const REDACTED = '[secret]'
-/** Characters below which a secret is not redacted, since it would remove ordinary words. */
+/** Characters below which a secret is not redacted, since redacting it would remove ordinary words. */
 const SECRET_CHARS_MIN = 8
 
 interface Scrubber {
   scrub(line: string): string
-  /** Redacts further secrets from now on, also in the forms that JSON and percent encoding give them. */
+  /** Redacts further secrets from now on, also as encoded by JSON and by percent encoding. */
   hide(secrets: Iterable<Secret>): void
 }
 
 /**
- * Redacts in a finished line the known secrets and, wherever they come from, the text after `Bearer`, keys of
+ * Redacts in a finished line the known secrets and, whatever their source, the text after `Bearer`, keys of
  * Sluice, users and passwords of URLs, and passwords in queries. This is the last line of defence; secrets
  * should not reach a line. Every pattern takes time linear in the line, since callers choose parts of it.
  */
@@ -263,13 +264,10 @@ function scrubber(secrets: Iterable<Secret>): Scrubber {
 const BEARER = /\b(bearer(?: |\\t)+)(?:\\.|[^\s"\\,;])+/gi
 const OUR_KEY = /sk-sluice-[\w-]+/gi
 const QUERY_SECRET = /([?&;][\w-]*(?:password|passwd|pwd|secret|token|key)=)[^\s"'\\&;#]+/gi
-/** In a line of JSON a text ends at a quote at the latest. */
+/** A word: in a line of JSON a text ends at the next quote. */
 const WORD = /[^\s"]+/g
 
-/**
- * Removes user and password of a URL. A password may hold slashes, colons and `@` itself, so that everything
- * up to the last `@` goes.
- */
+/** Removes user and password of a URL. A password may hold slashes, colons and `@` itself, so that everything up to the last `@` is removed. */
 function withoutUser(word: string): string {
   const at = word.lastIndexOf('@')
   const start = at === -1 ? -1 : word.search(/:\/\/(?!\/)/)
@@ -292,10 +290,10 @@ const REDACTED_NAMES: ReadonlySet<string> = new Set([
 ])
 
 /**
- * The fields without secret and content, decided by their names down to `levels` levels; the same object
- * where nothing was removed. The logger's own redaction, a path for each name and level, copies every line
- * whole: ten times the cost of the line.
- * @param kept names of the first level whose values decide by themselves what is logged
+ * The fields without secrets and content, selected by their names down to `levels` levels; the same object if
+ * nothing was removed. The logger's own redaction, with a path for each name and level, copies every line
+ * completely, at ten times the cost of the line.
+ * @param kept names of the first level that are not searched: other code reduces their values to loggable parts
  */
 function redacted(fields: object, levels: number, kept: ReadonlySet<string> = NONE): Record<string, unknown> {
   let clean = fields as Record<string, unknown>
@@ -315,13 +313,13 @@ function redacted(fields: object, levels: number, kept: ReadonlySet<string> = NO
 
 const NONE: ReadonlySet<string> = new Set()
 
-/** True for an object that JSON shows field by field: a `Secret` or a `Date` has a `toJSON` of its own. */
+/** True for an object that JSON writes field by field: a `Secret` or a `Date` has its own `toJSON`. */
 function isOpen(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !('toJSON' in value)
 }
 
 const CAUSE_CHARS_MAX = 300
-/** Nested causes that are logged. */
+/** Number of nested causes that are logged. */
 const CAUSES_MAX = 4
 
 /** The loggable parts of a cause: kind, code, text and frames; never the query, parameters or body that it may carry. */

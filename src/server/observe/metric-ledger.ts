@@ -1,23 +1,23 @@
 import { AggregatorRegistry } from 'prom-client'
 import type { Snapshot } from './metrics.ts'
 
-/** The reply of a process to a request for its metrics; null when the reply did not come in time. */
+/** The reply of a process to a request for its metrics; null when it did not reply in time. */
 export interface Answer {
   readonly id: string
   readonly metrics: Snapshot | null
 }
 
 /**
- * Keeps counters from going backwards, which a scraper takes for a restart of the node. A process that does
- * not answer counts with its last reply. A process that has ended counts with the counters and histograms of
- * its last reply.
+ * Keeps counters from decreasing, which a scraper would take for a restart of the node. For a process that
+ * does not answer, its last reply counts; for one that has ended, the counters and histograms of its last
+ * reply.
  */
 export class MetricLedger {
   readonly #last = new Map<string, Snapshot>()
-  /** Sum over all processes that ended. */
+  /** Sum over all processes that have ended. */
   #past: Promise<Snapshot> = Promise.resolve([])
 
-  /** @param answers of all processes that run now */
+  /** @param answers of all running processes */
   async read(answers: readonly Answer[]): Promise<readonly Snapshot[]> {
     for (const { id, metrics } of answers) if (metrics !== null) this.#last.set(id, metrics)
     const running = new Set(answers.map(({ id }) => id))
@@ -34,7 +34,7 @@ export class MetricLedger {
 
 /** The snapshot without gauges: a gauge of a process ends with the process. */
 function lasting(snapshot: Snapshot): Snapshot {
-  // In JSON the type is a name, whatever the types of prom-client say.
+  // In JSON the type is a name, although the types of prom-client say otherwise.
   return snapshot.filter(({ type }) => ['counter', 'histogram'].includes(String(type)))
 }
 

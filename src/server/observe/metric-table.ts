@@ -1,4 +1,4 @@
-/** Metrics that their owners count. The values of those of `read-table.ts` are read when the metrics are. */
+/** Metrics whose owners update the values. For the metrics of `read-table.ts` the values are read at each scrape. */
 import type { Registry } from 'prom-client'
 import { CALL_BUCKETS, Durations, FIRST_OUTPUT_BUCKETS, Tally } from './durations.ts'
 
@@ -121,11 +121,11 @@ const TALLIES = {
   },
 } as const
 
-/** Seconds of the gateway's own time. */
+/** Seconds that the gateway itself takes for a call. */
 const OVERHEAD_BUCKETS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5]
-/** Seconds of the gateway's own part of the time to a first output. */
+/** Seconds that the gateway itself adds to the time to a first output. */
 const OWN_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1]
-/** Tokens a second: from a large model on a busy machine to hardware that is made for models. */
+/** Tokens a second: from a large model on a busy machine to hardware built for models. */
 const RATE_BUCKETS = [2.5, 5, 10, 20, 30, 50, 75, 100, 150, 200, 300, 500, 1_000, 2_000]
 /** Seconds by which a poll may be late. */
 const LAG_BUCKETS = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30, 60, 300]

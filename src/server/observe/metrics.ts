@@ -27,7 +27,7 @@ export interface Fact {
   readonly isTotal?: true
 }
 
-/** A gauge of the node itself that a label divides. */
+/** A gauge of the node itself that is broken down by a label. */
 export interface DividedFact {
   readonly help: string
   readonly label: string
@@ -42,11 +42,11 @@ export interface Metrics extends Meters {
   readonly registry: Registry
   /** The figures of the same process for the live view. */
   readonly live: LiveReader
-  /** What came since the last time, for the node's history. */
+  /** The figures since the previous reading, for the node's history. */
   readonly figures: Pick<FigureReader, 'read'>
   /** Finished calls by key and by model. */
   readonly settled: Pick<SettledCounts, 'add'>
-  /** The sampling of the event loop, which follows the work of the process. */
+  /** The sampling of the event loop, which becomes denser while the process works. */
   readonly loop: Pick<WatchedLoop, 'follow'>
   /** Counts one finished call. `overheadMs` is the time that the gateway itself added. */
   call(
@@ -56,7 +56,7 @@ export interface Metrics extends Meters {
   /** Counts one served call of an endpoint without a price. */
   unpriced(operation: string, provider: string): void
   broadcast(outcome: 'sent' | 'dropped' | 'failed', count: number): void
-  /** Adds readings of modules that are created later than the metrics; a second call adds to the first. */
+  /** Adds readings of modules that are created after the metrics; a second call adds further readings. */
   watch(gauges: Gauges): void
   snapshot(): Promise<Snapshot>
   close(): void
@@ -135,7 +135,7 @@ function talliesOf(registry: Registry) {
   return {
     calls: tallyOf(registry, 'sluice_requests_total'),
     upstream: tallyOf(registry, 'sluice_upstream_calls_total'),
-    // Lookups are counted on the hot path: the cells are resolved once.
+    // Lookups are counted on the hot path: the counters are resolved once.
     lookups: {
       cache: keys.cell('cache'),
       unknown_cache: keys.cell('unknown_cache'),
@@ -147,14 +147,14 @@ function talliesOf(registry: Registry) {
   }
 }
 
-/** True when the failure is not the caller's: a fault of the input or the caller says nothing about the provider. */
+/** True when the failure is not the caller's: failures caused by the input or the caller are no evidence about the provider. */
 function isOurs(outcome: string): boolean {
   return outcome in FAILURES && FAILURES[outcome as FailureName].fault === 'ours'
 }
 
 /**
- * Prometheus text over the snapshots of all processes of a node: counters and histograms are summed, gauges
- * follow the aggregator of each.
+ * Prometheus text over the snapshots of all processes of a node: counters and histograms are summed, each
+ * gauge uses its own aggregator.
  * @param facts figures of the node itself, by metric name
  */
 export async function aggregate(snapshots: readonly Snapshot[], facts: Facts = {}): Promise<string> {

@@ -8,11 +8,12 @@ import type { CountRequests } from '../ports/requests/request-log.ts'
 import { GatheredCalls } from './requests/gathered-calls.ts'
 import { AskedModels, Sampling } from './requests/sampling.ts'
 
-/** Milliseconds that a call waits for others before all of them go to the spill. Decision. */
+/** Milliseconds that a finished call may wait for others before the batch is written to the spill. Decision. */
 export const REQUESTS_FLUSH_MS = 250
 /**
- * While another batch is being written and half of the room for the next one is taken, an organization that
- * has one in so many of the gathered calls gets no more of it; its further calls are lost, and counted. Decision.
+ * Matters while another batch is being written and half of the room for the next one is taken: an organization
+ * that already has one in this many of the gathered calls gets no more room. Its further calls are lost, and
+ * counted. Decision.
  */
 export const REQUESTS_GATHERED_SHARE = 4
 
@@ -28,23 +29,23 @@ export interface ObserverOptions {
   readonly now?: () => number
 }
 
-/** Milliseconds of a whole call beyond which the call is slow. Decision. */
+/** Total milliseconds above which a call is slow. Decision. */
 const SLOW_MS = 5_000
-/** Milliseconds of the gateway itself beyond which a call is slow. Decision. */
+/** Milliseconds spent in the gateway itself above which a call is slow. Decision. */
 const SLOW_OVERHEAD_MS = 250
 /** Share of ordinary calls that are logged. Decision. */
 const SAMPLED_SHARE = 0.01
 /**
- * Lines a second of one failure; further ones are counted. A caller can cause failures of both kinds, its own
- * and Sluice's, and must not flood the log with either. Decision.
+ * Log lines a second for one failure; further failures are only counted. A caller can cause failures of both
+ * kinds, its own and Sluice's, and must not flood the log with either. Decision.
  */
 const FAILURE_LINES_MAX = 50
 
 const SECOND_MS = 1_000
 
 /**
- * Turns finished calls into metrics, log lines and spans. Slow calls are always logged; failures are logged
- * up to a number a second for each name. Design §11.
+ * Turns finished calls into metrics, log lines and spans. Slow calls are always logged; failures up to
+ * FAILURE_LINES_MAX a second for each name. Design §11.
  */
 export function createObserver(options: ObserverOptions): Observer {
   const { log, metrics, broadcast, tracer, requests } = options
@@ -79,7 +80,7 @@ function logFailure(call: CallSettled, log: Log, lines: LineBudget): void {
   log[row.log]('call_failed', fieldsOf(call))
 }
 
-/** Logs a fallback: an operator must learn that a provider fails although another one answers in its place. */
+/** Logs a fallback: an operator must learn that a provider fails even though another one answers instead. */
 function logFellBack(call: CallSettled, log: Log, lines: LineBudget): void {
   if (lines.mayLog('fallback')) log.warn('call_fell_back', fieldsOf(call))
 }
@@ -133,11 +134,11 @@ class LineBudget {
   }
 }
 
-/** Reads of the log itself: a page that follows it would fill it. */
+/** The operation that reads the log: recording it would fill the log while a page follows the log. */
 const OWN_OPERATION = 'requests.list'
 
 export interface RecorderOptions {
-  /** Writes a batch down. @returns calls of it for which there was room. Rejects when the disk refuses it */
+  /** Writes a batch. @returns number of its calls for which there was room. Rejects when the disk refuses the write */
   readonly spill: (batch: RequestBatch) => Promise<number>
   readonly count: CountRequests
   readonly log: Pick<Log, 'warn'>
@@ -147,8 +148,8 @@ export interface RecorderOptions {
 
 /**
  * Keeps the finished calls of a front until they are written, in batches: while one batch is written the next
- * one is gathered. Calls for which there is no room are lost, and counted: the ledger has those that cost
- * money.
+ * one is gathered. Calls for which there is no room are lost, and counted; calls that cost money are still in
+ * the ledger.
  */
 export class RequestRecorder {
   readonly #options: RecorderOptions
@@ -156,7 +157,7 @@ export class RequestRecorder {
   readonly #sampling = new Sampling()
   readonly #askedModels = new AskedModels()
   #gathered = new GatheredCalls()
-  /** Free while no batch is being written. */
+  /** Null while a batch is being written. */
   #spare: GatheredCalls | null = new GatheredCalls()
   #timer: NodeJS.Timeout | null = null
   #writing: Promise<void> | null = null
@@ -186,7 +187,7 @@ export class RequestRecorder {
     await this.#writing
   }
 
-  /** While a batch is being written, one organization does not take all of the room for the next one. */
+  /** While a batch is being written, one organization may not take all of the room for the next one. */
   #isOverShare(organizationId: string | null): boolean {
     const gathered = this.#gathered
     if (!gathered.isHalfFull) return false
@@ -195,7 +196,7 @@ export class RequestRecorder {
 
   #timeUp(): void {
     this.#timer = null
-    // A batch that is still being written starts the timer again at its end.
+    // If a batch is still being written, the timer is started again when the write ends.
     this.#flush()
   }
 

@@ -11,14 +11,14 @@ import { FRONT_PROCESS, PROCESS } from './read-table.ts'
  */
 export const FRONT_RESOLUTION_MS = 5
 /**
- * Milliseconds of the sampling timer of a runner that works. Callers wait for the loop of a front only: the
- * other loops are woken a quarter as often. Decision.
+ * Milliseconds of the sampling timer of any other working process. Callers wait only for the event loop of a
+ * front, so the other loops are woken a quarter as often. Decision.
  */
 const OTHER_RESOLUTION_MS = 20
 /** Nanoseconds in a second. */
 const NS_PER_S = 1e9
 
-/** The sampling of a process' event loop. */
+/** The sampling of a process's event loop. */
 export type WatchedLoop = Pick<LoopSampler, 'follow' | 'stop'>
 
 /**
@@ -39,44 +39,44 @@ export function watchProcess(registry: Registry, front: number | null = null): W
   return loop
 }
 
-/** Seconds of delay in a reading of Node's own sampler, which includes the sampling interval; an empty sample (NaN) reads 0. */
+/** Seconds of delay in a reading of Node's own sampler, which includes the sampling interval; an empty sample (NaN) counts as 0. */
 export function delayOf(nanoseconds: number, resolutionMs: number): number {
   return Number.isFinite(nanoseconds) ? Math.max(0, nanoseconds / NS_PER_S - resolutionMs / 1000) : 0
 }
 
-/** Milliseconds between two samples of a process at rest, whose timers should hardly wake it. Decision. */
+/** Milliseconds between two samples of an idle process, which its timers should hardly wake. Decision. */
 const RESTING_SAMPLE_MS = 1_000
-/** Milliseconds without work after which a sampler rests. Decision. */
+/** Milliseconds without work after which a sampler takes rare samples. Decision. */
 const SAMPLED_ON_MS = 1_000
-/** Samples of a rest after which the process gives back the garbage of its start, or of its work. Decision. */
+/** Rare samples in a row after which the process frees the garbage of its start, or of its work. Decision. */
 const COLLECT_AFTER_SAMPLES = 20
 /** Nanoseconds in a millisecond. */
 const NS_PER_MS = 1e6
-/** Longest delay that the histogram can hold: an hour in nanoseconds, with two digits. */
+/** Range of the histogram in nanoseconds, up to an hour, with a precision of two digits. */
 const HISTOGRAM = { lowest: 1, highest: 3.6e12, figures: 2 } as const
 
-/** Work that begins and ends, and that a sampler follows. */
+/** Work with a begin and an end that the sampler watches. */
 export interface FollowedWork {
-  /** True while the work goes on. */
+  /** True while there is work. */
   readonly isRunning: boolean
-  /** Called when work begins after a rest, before anything of it has run for long. */
+  /** Called when work begins after a rest, before any part of it has run for long. */
   onBegin: () => void
 }
 
 interface LoopSamplerOptions {
-  /** Milliseconds between two samples at rest. */
+  /** Milliseconds between two samples while idle. */
   readonly restingMs?: number
-  /** Collects garbage; called once in every rest. */
+  /** Collects garbage; called once in every idle period. */
   readonly collect?: () => void
   /** Returns the work of the loop since the last call. */
   readonly look?: () => LoopWork
 }
 
 /**
- * Samples how late the timers of this process run. The samples are dense while the loop works. At rest they
- * are rare: a timer of 5 ms alone takes half a percent of a core. Work that is followed makes the samples
- * dense before it can hold up the loop, so that no delay of a call is missed. A stop between two rare
- * samples, such as that of a collection of garbage, is read from the time that the loop itself counts.
+ * Samples how late the timers of this process run. While the loop works the samples are dense. While it is
+ * idle they are rare: a timer of 5 ms alone takes half a percent of a core. Followed work makes the samples
+ * dense before it can block the loop, so that no delay of a call is missed. A pause between two rare samples,
+ * for example a garbage collection, is derived from the time that the loop itself counts.
  */
 export class LoopSampler {
   readonly #resolutionMs: number
@@ -123,7 +123,7 @@ export class LoopSampler {
     this.#work = work
     work.onBegin = () => {
       if (this.#samples === null) return
-      // The work may have waited for a stop to end.
+      // The work may have waited for a pause of the loop to end.
       if (this.isResting) this.#recordStop(this.#look())
       this.#restsAt = performance.now() + SAMPLED_ON_MS
       this.#every(this.#resolutionMs)
@@ -164,7 +164,7 @@ export class LoopSampler {
     this.#every(this.#resolutionMs)
   }
 
-  /** A stop counts for as much as dense samples would have seen of it at least. */
+  /** A pause counts for the least that dense samples would have recorded for it. */
   #recordStop({ stopMs }: LoopWork): void {
     this.#record(stopMs - this.#resolutionMs)
   }
@@ -180,20 +180,20 @@ export class LoopSampler {
   }
 }
 
-/** Share of time from which an event loop counts as working. */
+/** Share of busy time at which an event loop counts as working. */
 const WORKING_SHARE = 0.05
 /**
- * Turns of a loop between two looks up to which the loop had next to nothing to do: a front at rest has some
- * ten a second. Decision.
+ * Turns of a loop between two readings up to which the loop counts as almost idle: an idle front has about ten
+ * a second. Decision.
  */
 const TURNS_AT_REST_MAX = 64
 
-/** What an event loop did since the look before. */
+/** Work of an event loop since the previous reading. */
 export interface LoopWork {
   readonly isBusy: boolean
   /**
-   * Milliseconds that the loop may have stood still at once: all of its work, where few turns did it; 0 where
-   * many turns did. Too long by the rest of the work, and never too short where the turns were few.
+   * Milliseconds that the loop may have been blocked at once: all of its busy time when it made few turns, 0
+   * when it made many. It may be too long by other work, but never too short when the turns were few.
    */
   readonly stopMs: number
 }

@@ -1,10 +1,10 @@
 import { Counter, Gauge, type Registry } from 'prom-client'
 
-/** A metric whose values are read when the metrics are. */
+/** A metric whose value is read at each scrape. */
 interface ReadMetric<R> {
   readonly help: string
   readonly labels?: readonly string[]
-  /** What the node shows of the values of its processes: ages and flags have no sum. */
+  /** How the node combines the values of its processes: ages and flags cannot be summed. */
   readonly aggregator?: 'max'
   /** With labels: a value for each set of labels, whose values are joined by `|`. */
   readonly value: (reading: R) => number | Iterable<readonly [labels: string, value: number]>
@@ -13,14 +13,14 @@ interface ReadMetric<R> {
 /** Metrics of one reading, by name: counters since the start if the name ends with `_total`, else gauges. */
 export type ReadTable<R> = Readonly<Record<string, ReadMetric<R>>>
 
-/** @param read called once each time the metrics are read */
+/** @param read called once at each scrape */
 export function watchMetrics<R>(registry: Registry, table: ReadTable<R>, read: () => R): void {
   let reading: R | null = null
   const [first] = Object.keys(table)
   for (const [name, { help, labels = [], aggregator = 'sum', value }] of Object.entries(table)) {
     const declared = { name, help, labelNames: [...labels], registers: [registry] }
     const values = (): Iterable<readonly [Readonly<Record<string, string>>, number]> => {
-      // prom-client collects metrics in the order of their registration: the first one reads for all.
+      // prom-client collects metrics in the order of their registration: the first one takes the reading for all.
       if (name === first) reading = read()
       const found = value(reading as R)
       if (typeof found === 'number') return [[{}, found]]

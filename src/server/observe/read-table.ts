@@ -1,4 +1,4 @@
-/** Metrics whose values are read when the metrics are. */
+/** Metrics whose values are read at each scrape. */
 import { usdOfNano } from '../../schemas/money/costs.ts'
 import type { MoneyReading } from '../ports/money/money.ts'
 import type { BreakerReading } from '../ports/observe.ts'
@@ -8,19 +8,19 @@ import type { FrontLoadBetween, PoolReading } from './front-metrics.ts'
 import type { ReadTable } from './read-metrics.ts'
 import type { HeldVideoState } from '../ports/videos/video-work.ts'
 
-/** Readings that are taken when the metrics are read. */
+/** Readings taken at each scrape. */
 export interface Gauges {
   readonly inFlight?: () => number
   readonly shortJobsWaiting?: () => number
   /** Open connections of callers now, and connections refused since the start. */
   readonly connections?: () => { readonly open: number; readonly refused: number }
-  /** Bytes of answers that wait for their readers. */
+  /** Bytes of answers that callers have not read yet. */
   readonly unreadBytes?: () => number
   /** Calls to models, and turns of streams, that waited for another organization, since the start. */
   readonly held?: () => { readonly calls: number; readonly turns: number }
   /** Log lines that were dropped because the reader was too slow, since the start. */
   readonly logLinesDropped?: () => number
-  /** Scripts that Redis refused since the start, by the code of Redis. */
+  /** Scripts that Redis refused since the start, by the error code of Redis. */
   readonly redisRefusals?: () => ReadonlyMap<string, number>
   /** Degraded modes by name; 1 while a mode is on. */
   readonly degraded?: () => Readonly<Record<string, boolean>>
@@ -125,7 +125,7 @@ export const FRONT_PROCESS: ReadTable<ProcessReading> = {
   },
 }
 
-/** A front that is being replaced shares its slot with its successor: the larger figure counts. */
+/** A front that is being replaced shares its slot with its successor: the node shows the larger figure. */
 export const FRONT_LOAD: ReadTable<
   FrontLoadBetween & { readonly front: number; readonly shortJobs: PoolReading }
 > = {
@@ -163,20 +163,20 @@ export const FRONT_LOAD: ReadTable<
   },
 }
 
-/** Figures of the threads for long sessions; figures that only grow count since the start. */
+/** Figures of the threads for long sessions; counters that only grow are counted since the start. */
 interface SessionReading {
   readonly threads: number
   /** Open sessions that receive files. */
   readonly intakes: number
-  /** Open sessions that send sealed files. */
+  /** Open sessions that decrypt and send files. */
   readonly unsealings: number
-  /** Open sessions whose thread has not begun them yet. */
+  /** Open sessions that their thread has not begun yet. */
   readonly waiting: number
   readonly waitS: number
   readonly begun: number
   readonly busyS: number
   readonly silentThreads: number
-  /** Bytes of uploads that wait for the threads. */
+  /** Bytes of uploads that wait for the session threads. */
   readonly waitingBytes: number
 }
 
@@ -283,8 +283,8 @@ export const MONEY: ReadTable<MoneyReading> = {
 }
 
 /**
- * Circuit breakers that ever opened. Every front has its own: the node shows the largest count of open ones of
- * any front, and the sum of the openings.
+ * Circuit breakers that have opened at least once. Every front has its own: the node shows the largest count
+ * of open ones of any front, and the sum of the openings.
  */
 export const BREAKERS: ReadTable<readonly BreakerReading[]> = {
   sluice_upstream_breakers_open: {
@@ -300,7 +300,7 @@ export const BREAKERS: ReadTable<readonly BreakerReading[]> = {
   },
 }
 
-/** Counts by the values of the labels. */
+/** Open streams by the values of the labels. */
 export const OPEN_STREAMS: ReadTable<ReadonlyMap<string, number>> = {
   sluice_streams_open: {
     help: 'Streams in progress that have sent their first output, by operation, provider and model.',

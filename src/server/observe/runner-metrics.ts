@@ -7,7 +7,7 @@ import { watchMetrics } from './read-metrics.ts'
 import { DELIVERIES, OLDEST_KEPT } from './read-table.ts'
 import type { VideoMeters } from '../ports/videos/video-work.ts'
 
-/** Outcomes in which the provider did not answer as it should. */
+/** Outcomes without a proper answer from the provider. */
 const UNANSWERED: ReadonlySet<string> = new Set(['unsent', 'unknown', 'unavailable'])
 /** Label of a provider that the catalogue does not have: jobs may outlive a provider's entry. */
 const OTHER = 'other'

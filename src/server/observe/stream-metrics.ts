@@ -13,21 +13,21 @@ import { UNPRICED_TIER_CALLS, unpricedTierOf } from './unpriced-tiers.ts'
 /** Models that have figures of their own in the metrics of a process; others share `other`. Decision. */
 export const METRIC_MODELS_MAX = 200
 /**
- * Pairs of a dropped member and a model that have figures of their own in the metrics of a process; the
- * members of others share `other`. Decision.
+ * Pairs of a dropped member and a model that have figures of their own in the metrics of a process; further
+ * pairs share `other`. Decision.
  */
 export const METRIC_DROPPED_MAX = 1_000
 
-/** The models after the first METRIC_MODELS_MAX. */
+/** Label of the models after the first METRIC_MODELS_MAX. */
 const OTHER = 'other'
 
-/** Answers of models that write, since the start of the process. */
+/** Answers of text models, since the start of the process. */
 export interface StreamsReading {
   /** Streams in progress that have sent their first output. */
   readonly open: number
   /** Streams by the time to their first output (`FIRST_OUTPUT_BUCKETS`). */
   readonly firstCounts: readonly number[]
-  /** Tokens of outputs, those of open streams among them. */
+  /** Output tokens, including those of open streams. */
   readonly tokens: number
   /** Streams cut off before the answer was complete, by cause. */
   readonly cuts: Readonly<Record<string, number>>
@@ -42,7 +42,7 @@ export interface StreamSeries {
   readonly tokens: Tally['counts']
 }
 
-/** Metrics of the answers of models that write. */
+/** Metrics of the answers of text models. */
 export interface StreamMetrics extends StreamMeters {
   read(): StreamsReading
   series(): StreamSeries
@@ -80,7 +80,7 @@ interface AnswerMetrics {
   readonly written: Count
 }
 
-/** The figures under one set of labels; what each call counts is looked up once. */
+/** The figures under one set of labels; its counters are looked up once. */
 class ModelMeter implements AnswerMeter {
   readonly #metrics: AnswerMetrics
   readonly #values: readonly string[]
@@ -163,7 +163,7 @@ function histogramsOf(registry: Registry) {
   }
 }
 
-/** The value of the label; the set of models is bounded. */
+/** @returns a function that maps a model to its label; the number of distinct labels is bounded */
 function boundedModels(): (model: string) => string {
   const models = new Set<string>()
   return (model) => {
@@ -226,7 +226,7 @@ export interface ModelReading {
   readonly inputTokens: number
   /** Of these, those that a provider had in its cache. */
   readonly cachedTokens: number
-  /** Calls by the member of the request that the provider did not get. */
+  /** Calls by the request member that was dropped for the provider. */
   readonly dropped: Readonly<Record<string, number>>
 }
 
@@ -234,7 +234,7 @@ export interface AnsweredModel {
   add(input: AnsweredInput): void
 }
 
-/** Counts the input of answered calls, and what their providers did not get. */
+/** Counts the input of answered calls, and the members dropped for their providers. */
 export class AnsweredModels {
   readonly #input: Tally
   readonly #dropped: Tally
@@ -263,7 +263,7 @@ export class AnsweredModels {
   }
 
   #addDropped(values: readonly string[], dropped: readonly string[]): void {
-    // Several members of one field are one.
+    // Several dropped members of one field count once.
     for (const field of new Set(dropped.map(fieldName)))
       this.#dropped.add(1, ...values, this.#bounded(values, field))
   }
@@ -294,7 +294,7 @@ export class AnsweredModels {
     return Array.from(found, ([model, sums]) => ({ model, ...sums }))
   }
 
-  /** Callers choose members and models: the pairs of both are bounded, too. */
+  /** Callers choose members and models: so the number of pairs is bounded too. */
   #bounded(values: readonly string[], field: string): string {
     const pair = [...values, field].join('|')
     if (this.#pairs.size < METRIC_DROPPED_MAX) this.#pairs.add(pair)

@@ -5,7 +5,7 @@ import type { CallNotes, CallSettled } from '../ports/observe.ts'
 export interface CallTracer {
   /**
    * Keeps the trace object of a call until the call settles.
-   * @param notes the notes of the call, which identify it: a caller may choose its request id
+   * @param notes the notes of the call are its identity, since a caller may choose its request id
    */
   remember(notes: CallNotes, trace: Trace): void
   settled(call: CallSettled): void
@@ -20,15 +20,15 @@ export interface TracingOptions {
   readonly epochNow?: () => number
 }
 
-/** Spans that wait for the exporter at most. Decision. */
+/** Most spans that may wait for the exporter. Decision. */
 const QUEUE_MAX = 4_096
 /** Known keys of the trace object; each becomes an attribute of the same name. */
 const TRACE_KEYS = ['trace_id', 'trace_name', 'span_name', 'generation_name', 'parent_span_id'] as const
 /** Milliseconds of one export with its retries. Decision. */
 const EXPORT_MS_MAX = 3_000
-/** Milliseconds that closing waits for the receiver: a drain has other work. */
+/** Milliseconds that closing waits for the receiver; a drain must not spend its time on spans. */
 const CLOSE_MS_MAX = 2_000
-/** Characters of an attribute whose value a caller chose. */
+/** Most characters of an attribute whose value a caller chose. */
 const ATTRIBUTE_CHARS_MAX = 256
 /** The `traceparent` header of W3C Trace Context: trace id, span id, flags. */
 const TRACEPARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/
@@ -55,7 +55,7 @@ export async function openTracing({
     ],
   })
   const tracer = provider.getTracer('sluice', version)
-  // A remembered trace ends with the notes of its call, so that the map needs no bound.
+  // A trace is freed together with the notes of its call, so that the map needs no bound.
   const remembered = new WeakMap<CallNotes, Trace>()
   const parentOf = (traceparent: string | undefined): Context => {
     const [, traceId, spanId, flags] = TRACEPARENT.exec(traceparent ?? '') ?? []

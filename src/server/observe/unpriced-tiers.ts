@@ -1,4 +1,4 @@
-/** Answers that report a tier without a price: `doctor`, the live view and the dashboard name them. */
+/** Answers that report a tier without a price, as shown by `doctor`, the live view and the dashboard. */
 import type { ModelCatalogue } from '../ports/models/models.ts'
 import {
   isTierPriced,
@@ -15,7 +15,7 @@ export interface UnpricedTier {
   readonly provider: string
   readonly model: string
   readonly member: TierMember
-  /** Its name as modifiers have it, or OTHER_TIER. */
+  /** The tier's name in price modifiers, or OTHER_TIER. */
   readonly tier: string
   readonly calls: number
 }
@@ -40,7 +40,7 @@ export function unpricedTiersIn(metrics: string): readonly UnpricedTier[] {
 const SAMPLE = new RegExp(`^${UNPRICED_TIER_CALLS}\\{([^}]*)\\} ([0-9.e+-]+)$`, 'gm')
 const LABEL = /([a-z_]+)="([^"]*)"/g
 
-/** Without those for which a catalogue has a modifier: the node counted them before it was added. */
+/** Removes the tiers for which a catalogue now has a modifier: the node counted them before the modifier was added. */
 export function stillUnpriced(
   counts: readonly UnpricedTier[],
   catalogue: Pick<ModelCatalogue, 'models'>,
@@ -52,7 +52,7 @@ export function stillUnpriced(
   })
 }
 
-/** Advice that names up to TIERS_NAMED_MAX models with the tier that has no price, those of most calls first. */
+/** Advice that names up to TIERS_NAMED_MAX models with the tier that has no price, most calls first. */
 export function unpricedTiers(counts: readonly UnpricedTier[]): Advice | null {
   const sums = new Map<string, number>()
   for (const { provider, model, member, tier, calls } of counts) {

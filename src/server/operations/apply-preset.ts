@@ -11,7 +11,7 @@ import type { PresetConfig, PresetContent } from '../ports/presets/presets.ts'
 import { ownWorkspaceOf } from './define.ts'
 
 /**
- * Failures of every operation whose body may name a preset, in addition to `body_invalid`, which answers a
+ * Failures of every operation whose body may name a preset, in addition to `body_invalid`, the failure of a
  * body that names neither a preset nor a model.
  */
 export const PRESET_USE_FAILURES = [
@@ -24,7 +24,7 @@ export const PRESET_USE_FAILURES = [
   'store_unavailable',
 ] as const satisfies readonly FailureName[]
 
-/** Null stands for a member that is missing. */
+/** Null means that the member is missing. */
 interface Naming {
   readonly model?: string | null
   readonly preset?: string | null
@@ -42,8 +42,8 @@ export function isComplete<B extends Naming>(body: B): body is Complete<B> {
 /**
  * Fills a body with the preset's values for its missing fields; returns no promise when the front has the
  * preset cached.
- * @param take picks the preset's fields that the operation supports, except the model
- * Failures: those of `PRESET_USE_FAILURES`, body_invalid. C19, B2.2.
+ * @param take picks the preset's fields that the operation supports, except the model. Failures: those of
+ * `PRESET_USE_FAILURES`, body_invalid. C19, B2.2.
  */
 export function applyPreset<B extends Naming>(
   { key, body }: { readonly key: KeyRecord; readonly body: B },

@@ -9,7 +9,7 @@ interface KeyAccess {
   readonly refusesRegional?: true
 }
 
-/** The members of a definition that follow from its method and its tag: a definition has only what differs. */
+/** Members of a definition that follow from its method and its tag: a definition states only the differences. */
 export interface Defaults {
   readonly access: KeyAccess
   readonly deadlineMs: number
@@ -19,10 +19,10 @@ export interface Defaults {
 const MANAGEMENT: KeyAccess = { keys: ['management'] }
 const SCIM: KeyAccess = { keys: ['scim'] }
 const VIDEOS: KeyAccess = { keys: ['inference', 'intern'], keyScopes: ['videos'] }
-/** Management keys alone, since other keys see the secrets by their names. */
+/** Only management keys: other keys see only the names of secrets. */
 const PROVIDER_KEYS: KeyAccess = { keys: ['management'], refusesRegional: true }
 
-/** Access by tag, of reads and of all other methods; with any other tag only management keys may call. */
+/** Access by tag, for reads and for all other methods; operations with any other tag accept only management keys. */
 const ACCESS: Readonly<Partial<Record<TagName, readonly [read: KeyAccess, write: KeyAccess]>>> = {
   models: [{ keys: ['inference', 'management', 'intern'], keyScopes: [] }, MANAGEMENT],
   // Keys of a workspace read its records, management keys those of their organization.

@@ -29,7 +29,7 @@ export type HeaderName =
   | 'anthropic-beta'
   | 'user-agent'
   | 'x-sluice-hops'
-  /** Stands for every header that begins with `x-stainless-`. C8. */
+  /** Represents all headers that begin with `x-stainless-`. C8. */
   | 'x-stainless-lang'
   | 'x-sluice-substitute'
 
@@ -40,7 +40,7 @@ export type HeaderName =
 export interface Operation<P = unknown, Q = unknown, B = unknown> {
   /** Stable name in logs, metrics and bench rows: `embeddings.create`. */
   readonly id: string
-  /** `any`: every method but CONNECT and TRACE. */
+  /** `any`: every method except CONNECT and TRACE. */
   readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete' | 'any'
   /** Path below `/api/v1` or the prefix of `area`, with `{name}` segments: `/model/{author}/{slug}`. */
   readonly path: string
@@ -48,23 +48,23 @@ export interface Operation<P = unknown, Q = unknown, B = unknown> {
   readonly area?: 'scim'
   /** True: the path begins at the root, `/word/{name}/{rest}`. Its parameters stay undecoded, and the rest may be empty. C29. */
   readonly isAtRoot?: true
-  /** A new tag has its text in `operations/tags.ts`. */
+  /** The texts of tags are in `operations/tags.ts`; a new tag needs one. */
   readonly tag: TagName
   readonly summary: string
-  /** Sentences after the summary, for operations whose inputs have rules; facts come from `schemas`. */
+  /** Sentences after the summary, for operations whose inputs have rules; limits and names in it are taken from `schemas`. */
   readonly description?: string
   readonly access: OperationAccess
   readonly deadlineMs: number
   /**
-   * True when begun work must finish although the client left (writes, paid calls): the call settles after
-   * the work. False for reads: the signal ends them, and the call does not wait for them.
+   * True when begun work must finish although the client left (writes, paid calls): the call settles after the
+   * work. False for reads: they are aborted by the signal, and the call settles without waiting for them.
    */
   readonly outlivesClient: boolean
   /**
    * The operation accepts an `Idempotency-Key`. `true`: the pipeline stores the JSON reply for repeats of the
-   * call; a create needs nothing else (see `ports/idempotency.ts`). `own`: `run` keeps a record of its own
-   * under `call.idempotency`. `refused`: 400 with the header, since a repeat would need a value that is shown
-   * only once. C16.
+   * call; an operation that creates a record needs nothing else (see `ports/idempotency.ts`). `own`: `run`
+   * keeps a record of its own under `call.idempotency`. `refused`: 400 with the header, since a repeat would
+   * need a value that is shown only once. C16.
    */
   readonly idempotent?: true | 'own' | 'refused'
   readonly input: {
@@ -76,10 +76,10 @@ export interface Operation<P = unknown, Q = unknown, B = unknown> {
     readonly body?: BodyName
     /**
      * A streamed body, which excludes `body`: a form with one part `file`, or the file itself. `whole`: the
-     * request is passed on, and `run` has all of it in `call.relayed`.
+     * whole request is passed on; `run` gets it as `call.relayed`.
      */
     readonly upload?: 'form' | 'raw' | 'whole'
-    /** The last segment of the path takes the whole rest, slashes included. */
+    /** The last segment of the path matches the whole rest of the path, including slashes. */
     readonly hasRest?: true
   }
   readonly success: {
@@ -88,24 +88,24 @@ export interface Operation<P = unknown, Q = unknown, B = unknown> {
     readonly body: TSchema | null
     /** The reply is a list without secrets and without an ETag: a large one is compressed for callers that accept gzip. */
     readonly isList?: true
-    /** The operation is a read with `if-none-match` among its inputs: `run` may return `kind: 'unmodified'`, which is 304. C2. */
+    /** The operation is a read with `if-none-match` among its inputs: `run` may return `kind: 'unmodified'` for the reply 304. C2. */
     readonly isConditional?: true
-    /** The shape of each event's data, if the reply may be server-sent events: `run` writes by `call.events` and returns `streamed`. */
+    /** The shape of each event's data, if the reply may be server-sent events: `run` writes them with `call.events` and returns `streamed`. */
     readonly events?: TSchema
-    /** The reply is a download of this type, which also has 206, 304 and 416. C2. */
+    /** The reply is a download of this type, whose status may also be 206, 304 or 416. C2. */
     readonly content?: 'application/octet-stream' | 'video/mp4'
-    /** The reply comes from another server and may have any status; Sluice marks its own failures by `x-sluice-error`. */
+    /** The reply comes from another server and may have any status; failures of Sluice itself carry `x-sluice-error`. */
     readonly isRelayed?: true
     /** Headers that only some replies have, each with its description. */
     readonly headers?: Readonly<Record<string, string>>
   }
-  /** Errors have `reason` and `retryable` too; existing clients need these members. B2.4. */
+  /** Errors also have `reason` and `retryable`, which existing clients need. B2.4. */
   readonly tellsReason?: true
-  /** Errors have the form of Anthropic's, and every reply has the header `request-id`. D20. */
+  /** Errors have Anthropic's form, and every reply has the header `request-id`. D20. */
   readonly isAnthropic?: true
-  /** Errors have `type` and `param` too, which OpenAI's client shows. D20. */
+  /** Errors also have `type` and `param`, which OpenAI's client shows. D20. */
   readonly tellsParam?: true
-  /** Errors have the members `sluice_metadata` and `user_id`, null without a value. C1, §2.1. */
+  /** Errors also have `sluice_metadata` and `user_id`, null when there is no value. C1, §2.1. */
   readonly tellsAccount?: true
   /**
    * Statuses of the contract row (§7, else B1/B2), without 401, which every operation has. A listed 429 means
@@ -119,19 +119,19 @@ export interface Operation<P = unknown, Q = unknown, B = unknown> {
 }
 
 /**
- * Who may call the operation, decided by the key and the request's head alone. The members stand in the order
- * of the checks. §4.4, B1.4, C5.
+ * Who may call the operation, decided by the key and the request's head alone. The members are in the order of
+ * the checks. §4.4, B1.4, C5.
  */
 export interface OperationAccess {
   readonly keys: readonly KeyKind[]
   /**
-   * Scopes of which an inference or intern key needs one; empty: every such key may call. Absent only where
-   * neither kind may call. C34.
+   * An inference or intern key needs one of these scopes; empty: every such key may call. Absent only when
+   * neither kind of key may call. C34.
    */
   readonly keyScopes?: readonly KeyScope[]
-  /** Header of the key, alone or after `Bearer`, where `authorization` is free for another server's credential. */
+  /** Header of the key, plain or after `Bearer`, when `authorization` carries another server's credential. */
   readonly header?: 'x-sluice-key'
-  /** The key may also come as `x-api-key`, where `authorization` is missing. D2. */
+  /** The key may also be sent as `x-api-key` when `authorization` is missing. D2. */
   readonly takesAnthropicKey?: true
   readonly isOfProgramme?: true
   /** The operation answers 403 on the operator's regional hostnames. */
@@ -144,13 +144,13 @@ export interface OperationAccess {
 
 export interface ScopeRequest {
   readonly key: KeyRecord
-  /** A parameter of the path, decoded and not yet validated; the first text of each name. */
+  /** A parameter of the path, decoded but not yet validated. A name that occurs twice has its first value. */
   param(name: string): string | null
 }
 
 /**
- * An operation in a list: each `run` has its own input types, so that a list must forget them. The pipeline
- * passes only validated values.
+ * An operation in a list: each `run` has its own input types, so a list cannot keep them. The pipeline passes
+ * only validated values.
  */
 export type AnyOperation = Omit<Operation<never, never, never>, 'example'> & Pick<Operation, 'example'>
 
@@ -160,7 +160,7 @@ export function prefixOf({ area, isAtRoot }: Pick<AnyOperation, 'area' | 'isAtRo
   return area === 'scim' ? SCIM_PREFIX : API_PREFIX
 }
 
-/** True when calls count against the key's limit: the operation's contract row lists 429. C11. */
+/** True when calls count against the key's rate limit: the operation's contract row lists 429. C11. */
 export function isRateLimited({ statuses }: Pick<AnyOperation, 'statuses'>): boolean {
   return FAILURES.rate_limited.status.some((status) => statuses.includes(status))
 }
@@ -171,24 +171,24 @@ export interface Call<P = unknown, Q = unknown, B = unknown> extends TextCaller 
   readonly params: P
   readonly query: Q
   readonly body: B
-  /** The streamed body, null for other operations; no bytes flow before `receive`. */
+  /** The streamed body; null for other operations. No bytes are read before `receive`. */
   readonly upload: Upload | null
-  /** The request that the operation passes on, null for other operations; its path stands in `params`. */
+  /** The request that the operation passes on, null for other operations; its path is in `params`. */
   readonly relayed: RelayedRequest | null
   readonly headers: Readonly<Partial<Record<HeaderName, string>>>
-  /** The identity of a repeatable call, for an operation that is `idempotent`; null without the header. */
+  /** The identity of a call that may be repeated, when the operation is `idempotent`; null without the header. */
   readonly idempotency: Repeatable | null
-  /** The claim of a call whose reply the pipeline stores: a store may save the reply in its own transaction. */
+  /** The claim of a call whose reply the pipeline stores: the store may save the reply in its own transaction. */
   readonly claim: IdempotencyClaim | null
-  /** Lower-case hex, of the body of a call with a claim. */
+  /** SHA-256 in lower-case hex of the body; null for a call without a claim. */
   readonly bodySha256: string | null
-  /** False: the caller's organization has to read earlier replies before Sluice makes more for it. */
+  /** False: the caller's organization must read earlier replies before Sluice produces more for it. */
   readonly hasRoomToRead: boolean
-  /** The request came to a hostname that promises its callers a region. */
+  /** The request was sent to a regional hostname. */
   readonly isRegional: boolean
 }
 
-/** A success: nothing, a JSON value, or bytes that are JSON already (for example slices of a provider's response). */
+/** A success: nothing, a JSON value, or bytes that are already JSON (for example slices of a provider's response). */
 export type Success =
   /** No body: 204. */
   | { readonly kind: 'nothing'; readonly headers?: Readonly<Record<string, string>> }
@@ -198,7 +198,7 @@ export type Success =
       readonly headers: Readonly<Record<string, string>> & { readonly etag: string }
     }
   | ModelReply
-  /** A file to download, whole or in part by the request's headers; the reply closes the content. RFC 9110 §13, §14. */
+  /** A file to download, whole or in part, as the request's headers ask; the reply closes the content. RFC 9110 §13, §14. */
   | {
       readonly kind: 'content'
       readonly content: Content
@@ -223,8 +223,8 @@ interface InputShapes {
 }
 
 /**
- * Adds the defaults, and types `run` by the declared inputs. The caller gives `B` where the body comes as
- * something else: a large member may stay bytes.
+ * Adds the defaults, and types `run` by the declared inputs. The caller passes `B` when the body has another
+ * type than the schema: a large member may stay bytes.
  */
 export function defineOperation<const I extends InputShapes, B = BodyOf<I['body']>>(
   operation: Omit<Operation<StaticOf<I['params']>, StaticOf<I['query']>, B>, 'input' | keyof Defaults> &
@@ -237,7 +237,7 @@ export function changedBy({ key, requestId }: Pick<Call, 'key' | 'requestId'>): 
   return { actor: { kind: key.kind === 'scim' ? 'scim_token' : 'key', id: key.hash }, requestId }
 }
 
-/** The actor of a change by an operation that several changes share. */
+/** The actor of a change, for an operation that makes several kinds of changes. */
 export function actorOf(
   call: Pick<Call, 'key' | 'requestId' | 'operationId'>,
 ): ChangedBy & { readonly operation: string } {

@@ -125,7 +125,7 @@ import { listWorkspaces } from './workspaces/list-workspaces.ts'
 import { removeMembers } from './workspaces/remove-members.ts'
 import { updateWorkspace } from './workspaces/update-workspace.ts'
 
-/** Every operation of the API, in the order of the reference page. */
+/** All operations of the API, in the order of the reference page. */
 export const OPERATIONS: readonly AnyOperation[] = [
   createChat,
   createResponse,

@@ -12,7 +12,10 @@ export type Makes = 'embeddings' | 'texts'
 
 export type KnownModels = Pick<Ports['models'], 'resolve'> | WorkspaceModels
 
-/** Those of the key's workspace, where it has endpoints or keys of its own, else the catalogue's. A promise only for a workspace's first call. */
+/**
+ * The models of the key's workspace when it has endpoints or keys of its own, otherwise the catalogue's. A
+ * promise only for a workspace's first call.
+ */
 export function modelsOf(
   key: KeyRecord,
   { models, privateModels }: Pick<Ports, 'models' | 'privateModels'>,
@@ -24,14 +27,14 @@ export function modelsOf(
 }
 
 interface Wanted {
-  /** As the caller wrote it: id, alias or variant. */
+  /** The name as the caller wrote it: id, alias or variant. */
   readonly name: string
   readonly makes: Makes
   readonly key: KeyRecord
 }
 
 /**
- * The model that a call names, as its key may call it. Failures: model_unknown, scope_missing,
+ * The model that a call names, reduced to what its key may call. Failures: model_unknown, scope_missing,
  * model_not_allowed, model_unfit.
  */
 export function callableModel(
@@ -50,7 +53,7 @@ export function callableModel(
 }
 
 /**
- * The model in the form that this key may call: private endpoints release a secret, which needs the scope
+ * The model in the form that this key may call: calls of private endpoints use a secret, which needs the scope
  * `vault:use`. Failure: scope_missing (no other endpoint serves the model). C34.
  */
 function callableBy({ scopes }: Pick<KeyRecord, 'scopes'>, model: CallableModel): Outcome<CallableModel> {
@@ -61,15 +64,15 @@ function callableBy({ scopes }: Pick<KeyRecord, 'scopes'>, model: CallableModel)
     : fail('scope_missing', { fields: { scope: scopesText(VAULT_USE) } })
 }
 
-/** What a key needs that calls private endpoints. */
+/** Scope that a key needs to call private endpoints. */
 export const VAULT_USE = ['vault:use'] as const satisfies readonly KeyScope[]
 
-/** True for a private endpoint. A provider of the catalogue under the workspace's own key has no destination of its own. */
+/** True for a private endpoint. A provider of the catalogue called with the workspace's own key is not one: its destination is the catalogue's. */
 function isPrivate({ ownWay }: Endpoint): boolean {
   return ownWay !== undefined && ownWay.destination !== null
 }
 
-/** Gateways that a call has passed. A value that is no count was not written by a Sluice and counts as 0. */
+/** Gateways that a call has passed. A value that is not a count was not written by Sluice and counts as 0. */
 export function hopsOf({
   headers,
 }: {
@@ -90,7 +93,7 @@ let digits = ''
 
 let drawn = 0
 
-/** Milliseconds of the last id. */
+/** Time of the last id, in milliseconds. */
 let lastMs = Number.NaN
 
 /** Hex text of `lastMs`: many ids have the same millisecond. */

@@ -9,8 +9,8 @@ type Models = Pick<ModelCatalogue, 'models' | 'aliases'>
 const LIST = 'List all models with `GET /api/v1/models?output_modalities=all`.'
 
 /**
- * `model_unknown` with the requested name and the names of the catalogue that it may stand for. C39.
- * @param allowed models of the key: the message names no other
+ * `model_unknown` with the requested name and similar names of the catalogue. C39.
+ * @param allowed models that the key may call: the message names no other model
  */
 export function modelUnknown(
   name: string,
@@ -29,7 +29,7 @@ export function modelUnknown(
   })
 }
 
-/** What the variants of a router that sort by themselves stand for. */
+/** Variants of other routers that stand for an order of the endpoints, and the matching value of `sort`. */
 const SORTS: Readonly<Record<string, string>> = { floor: 'price', nitro: 'throughput' }
 
 /** The end of a message for a variant that a known model lacks; null for any other name. */
@@ -42,7 +42,7 @@ function variantHint(name: string, known: readonly string[]): string | null {
   return ` \`${base}\` has no such variant: call it as \`${base}\`${cure}.`
 }
 
-/** `model_not_allowed` with the model, by its own id where the call named it by another. C39. */
+/** `model_not_allowed` with the model, by its id even when the call used another name. C39. */
 export function modelNotAllowed({ id }: Pick<CallableModel, 'id'>): Outcome<never> {
   return fail('model_not_allowed', {
     detail: `\`${id}\` is not in the key's list of models.`,
@@ -51,10 +51,10 @@ export function modelNotAllowed({ id }: Pick<CallableModel, 'id'>): Outcome<neve
   })
 }
 
-/** Aliases among the names that a name is compared with. Decision. */
+/** Most aliases that an unknown name is compared with. Decision. */
 const ALIASES_COMPARED_MAX = 200
 
-/** Aliases and ids of the first models, as many as a name is compared with. */
+/** Aliases and ids of the first models, as many as are compared with a name. */
 export function comparedNames(
   { models, aliases }: Models,
   isShown: (id: string) => boolean = () => true,
@@ -108,25 +108,24 @@ function made({ isEmbedding, isWriter, video }: CallableModel): readonly (keyof 
   ]
 }
 
-/** Characters of a name of a model that there is not, as the request log keeps it at most. Decision. */
+/** Most characters that the request log keeps of the name of a model that does not exist. Decision. */
 export const ASKED_MODEL_CHARS_MAX = 64
 
-/** What the id of a model, an alias or a variant may be made of. */
+/** Syntax of the id of a model, an alias or a variant. */
 const MODEL_NAME = /^[~@]?[a-z0-9][\w.-]*(?:\/[\w.-]+){0,2}(?::[\w.-]+)?$/i
-/** So many letters and digits in a row are in keys and tokens, and in no model's name. */
+/** A run of letters and digits that occurs in keys and tokens, but in no model's name. */
 const KEY_RUN = /[a-z0-9]{24}/i
 /**
  * Prefixes of keys and tokens, wherever they follow a separator. Keys of Google, AWS and GitLab, and JSON web
- * tokens, may lack a run of letters and digits that is long enough to recognize them.
+ * tokens, may contain no run that is long enough for KEY_RUN.
  */
 const KEY_BEGIN =
   /(?:^|[^a-z0-9])(?:(?:sk|pk|key|glpat|gocspx)[-_]|aiza[\w-]|(?:akia|asia)[a-z0-9]{16}|eyj[a-z0-9])/i
 
 /**
- * True for a misspelled name that the request log may keep: one that is like a name of the catalogue, or has
- * an author of it. Any other text that stands where a model is named, such as a key or a part of a prompt,
- * is not kept.
- * @param near names of the catalogue that it may stand for
+ * True for a misspelled name that the request log may keep: a name similar to one of the catalogue, or with
+ * one of its authors. Any other text sent as a model's name, such as a key or a part of a prompt, is not kept.
+ * @param near similar names of the catalogue
  * @param known ids of the catalogue
  */
 export function isKeptModelName(name: string, near: readonly string[], known: readonly string[]): boolean {

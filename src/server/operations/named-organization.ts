@@ -6,8 +6,8 @@ interface Named {
 }
 
 /**
- * The organization that a call names in its query or in its body; undefined: none, so that the key's own
- * counts. C32. Failure: query_invalid (two different ones).
+ * The organization that a call names in its query or in its body; undefined when it names none: then the key's
+ * own organization is meant. C32. Failure: query_invalid (two different ones).
  */
 export function namedOrganization(
   { organization_id: queried }: Named,
@@ -24,7 +24,7 @@ export function namedOrganization(
 }
 
 /**
- * The organization of a read: each caller reads its own, and an operator any. C32. Failures: operator_only,
+ * The organization of a read: each caller may read its own, an operator any. C32. Failures: operator_only,
  * organization_unknown, store_unavailable.
  */
 export function readableOf(

@@ -4,7 +4,7 @@ export interface TagText {
   readonly guide: string
 }
 
-/** Tags of operations: their subject, and the guide about it. */
+/** Tags of operations, each with its subject and the guide about it. */
 export const TAGS = {
   embeddings: { text: 'Turn text, tokens and media into vectors.', guide: 'embeddings' },
   inference: { text: 'Generate text with chat completions, streamed or not.', guide: 'streaming' },

@@ -1,4 +1,4 @@
-/** The mark of the installation in a place that its nodes share. Both reject when the place is away. */
+/** The mark of the installation in a place that its nodes share. Both methods reject when the place is unavailable. */
 export interface PlaceMark {
   /** Null: the place has no mark. */
   read(): Promise<string | null>
@@ -12,13 +12,13 @@ export interface SharedPlaces {
 }
 
 export interface Installation {
-  /** Random text that only this installation has. */
+  /** Random text that identifies this installation. */
   readonly mark: string
   /** Null: no node has reported its places. */
   readonly redis: SharedPlaces['redis'] | null
   readonly objects: SharedPlaces['objects']
-  /** Another node lives: a front of it sends heartbeats, or it joined a moment ago. */
+  /** Another node is alive: one of its fronts sends heartbeats, or it has just joined. */
   readonly isShared: boolean
-  /** Joins so far, to notice one in between. */
+  /** Number of joins so far, by which a join in between is detected. */
   readonly joins: string
 }

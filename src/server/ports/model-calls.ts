@@ -3,22 +3,22 @@ import type { KeyRecord } from './keys/keys.ts'
 import type { Spend } from './money/money.ts'
 import type { CallNotes } from './observe.ts'
 
-/** `{<workspace>}:<kind>:<id>`: the braces keep all of a workspace on one node of Redis. */
+/** `{<workspace>}:<kind>:<id>`: the braces keep all keys of a workspace on one node of Redis. */
 export type CallOwner = string
 
-/** A limit of calls under way at once. */
+/** A limit of concurrent calls. */
 export interface PlaceLimit {
   readonly owner: CallOwner
   readonly max: number
 }
 
-/** A limit of tokens a minute, all of which may come at once. */
+/** A limit of tokens a minute, all of which may be used at once. */
 export interface TokenLimit {
   readonly owner: CallOwner
   readonly perMinute: number
 }
 
-/** The owners are all of one workspace. */
+/** All owners belong to one workspace. */
 export interface LimitedCall {
   /** Unique among the calls of all fronts. */
   readonly id: string
@@ -26,7 +26,7 @@ export interface LimitedCall {
   readonly tokens: readonly TokenLimit[]
 }
 
-/** All durations are by the authority's clock. */
+/** Remaining tokens. All durations are by the authority's clock. */
 export interface TokensLeft {
   readonly remaining: number
   /** Milliseconds until all of them are free. */
@@ -47,12 +47,15 @@ export type CallGrant =
 export interface CallAuthority {
   /** Takes all places and the tokens, or nothing. Rejects when the authority does not answer in time. */
   take(call: LimitedCall, want: number, waitMsMax: number): Promise<CallGrant>
-  /** Also takes so many more tokens; negative: gives them back. Never throws: places not given back end with their lease. */
+  /**
+   * Frees the places, and also takes this many more tokens (negative: returns them). Never throws: places that
+   * are not freed end with their lease.
+   */
   giveBack(call: LimitedCall, tokens: number): void
-  /** Prolongs the lease of these calls' places at an owner, also when the authority has lost them. */
+  /** Extends the lease of the places of these calls at an owner, even when the authority has lost them. */
   renew(owner: CallOwner, ids: readonly string[]): void
   readonly isReachable: boolean
-  /** Called each time that the authority can be reached again. @returns a function that ends that */
+  /** The listener is called each time the authority becomes reachable again. @returns a function that removes the listener */
   onReturn(listener: () => void): () => void
 }
 
@@ -61,7 +64,7 @@ export interface AdmittedCall {
   readonly failure: Failure | null
   /** Headers of the reply; null: the call has no limit of tokens. */
   readonly headers: Readonly<Record<string, string>> | null
-  /** Called once: gives the places back, and corrects the estimate. @param tokens that the call used; 0: it had no result */
+  /** Called once: frees the places, and corrects the estimate. @param tokens that the call used; 0: it had no result */
   end(tokens: number): void
 }
 
@@ -71,7 +74,7 @@ export interface CallInput {
   readonly estimate: () => number
 }
 
-/** `max_parallel` and `rate_limit_tpm` of the key and of its workspace. */
+/** Enforces `max_parallel` and `rate_limit_tpm` of the key and of its workspace. */
 export interface ModelCalls {
   /** Settles within RATE_WAIT_MS_MAX. Failures: rate_limited, tokens_over_limit. */
   admit(input: CallInput): Promise<AdmittedCall>
@@ -96,16 +99,16 @@ export interface PaymentPorts {
   readonly modelCalls: ModelCalls
 }
 
-/** Other operations have more kinds. */
+/** Replies of calls to models; other operations have further kinds. */
 export type ModelReply =
   | { readonly kind: 'json'; readonly value: unknown; readonly headers?: Readonly<Record<string, string>> }
   | {
       readonly kind: 'bytes'
-      /** Lent perhaps: see `owned` of schemas/values/lent-bytes.ts. */
+      /** May be in a reused buffer: see `owned` of schemas/values/lent-bytes.ts. */
       readonly parts: readonly (Uint8Array | string)[]
       readonly contentType: string
       readonly headers?: Readonly<Record<string, string>>
-      /** The parts stay in memory anyway, shared by other replies: an unread reply takes no memory. */
+      /** The parts stay in memory anyway because other replies share them: an unread reply takes no further memory. */
       readonly isShared?: boolean
       /** Called exactly once, after the last byte was written or the reply was dropped; frees borrowed memory. */
       readonly done?: () => void

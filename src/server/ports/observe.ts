@@ -19,35 +19,35 @@ export interface CallNotes {
   authMs?: number
   limitsMs?: number
   validateMs?: number
-  /** Milliseconds until the most that the call may cost was reserved and written. */
+  /** Milliseconds until the maximum cost of the call was reserved and written. */
   holdMs?: number
   upstreamMs?: number
-  /** Milliseconds until the first output, or the whole answer, was there. */
+  /** Milliseconds until the first output, or for an unstreamed call the whole answer, arrived. */
   ttftMs?: number
   model?: string
   /** The caller's name for a session, of a length that the operation has checked. */
   sessionId?: string
   provider?: string
-  /** Host that a request was relayed to. */
+  /** Host to which a request was relayed. */
   host?: string
   /** Tokens of the prompt. */
   promptTokens?: number
   outputTokens?: number
-  /** Tokens of the prompt that the provider had in its cache. */
+  /** Tokens of the prompt that were in the provider's cache. */
   cachedTokens?: number
   costUsd?: number
-  /** Unix milliseconds in which the ledger has it. */
+  /** Unix milliseconds at which the ledger recorded the payment. */
   paidMs?: number
   /** Called with a credential of the workspace. */
   isByok?: true
   /** The tokens are Sluice's own count. */
   isEstimated?: true
-  /** The endpoint has no price: nothing was charged, whatever its provider charges. */
+  /** The endpoint has no price: nothing was charged, even if its provider charges. */
   isUnpriced?: boolean
   attempts?: number
   /** In order. */
   failedAttempts?: FailedAttempt[]
-  /** The begin of each of these, in milliseconds of `performance.now()`, and its duration; one after the other. */
+  /** Start, in milliseconds of `performance.now()`, and duration of each failed attempt, alternating. */
   attemptTimes?: number[]
 }
 
@@ -56,7 +56,7 @@ export interface FailedAttempt {
   readonly provider: string
   /** HTTP status of the provider; null when it did not answer. */
   readonly status: number | null
-  /** The provider's own code, else the code of the failed connection, else the name of the failure. */
+  /** The provider's own code; without one the code of the failed connection; otherwise the name of the failure. */
   readonly code: string
 }
 
@@ -67,7 +67,7 @@ export interface CallSettled {
   readonly status: number
   readonly failure: FailureName | null
   readonly cause?: unknown
-  /** Why it failed, without anything of its content; made when it is asked for. Null: its name is all. */
+  /** Why it failed, without any of its content; created on demand. Null: only the name of the failure is known. */
   readonly reason?: (() => FailureReason | null) | undefined
   readonly isClientGone: boolean
   /** Milliseconds of `performance.now()`. */
@@ -77,15 +77,15 @@ export interface CallSettled {
   readonly organizationId: string | null
   readonly workspaceId: string | null
   readonly keyHash: string | null
-  /** Limits of money that calls of the key count against; null without a key. */
+  /** Money limits against which calls of the key count; null without a key. */
   readonly limits: LimitFlags | null
-  /** What refused the call: the owner of a limit and its interval, such as `workspace monthly`. */
+  /** The limit that refused the call: its owner and its interval, such as `workspace monthly`. */
   readonly limit: string | null
-  /** The model that the call named and did not get, where the request log may keep its name. */
+  /** The model that the call named and that could not be used, if the request log may keep its name. */
   readonly askedModel?: string | undefined
-  /** Null: the body came in chunks. */
+  /** Null: the body was chunked. */
   readonly requestBytes: number | null
-  /** As far as the body was written; null: the connection was cut before there was a call. */
+  /** Bytes of the body that were written; null: the connection was closed before the call began. */
   readonly replyBytes: number | null
   /** The caller's W3C trace context, as it was sent. */
   readonly traceparent?: string | undefined
@@ -104,16 +104,16 @@ interface TracedCall {
   readonly operation: string
   readonly model: string
   readonly sessionId: string | null
-  /** The call's own object, which `CallSettled` carries too: several calls may share a request id. */
+  /** The call's own object, which is also in `CallSettled`: several calls may share a request id. */
   readonly notes: CallNotes
 }
 
-/** As one front sees them. */
+/** Circuit breakers as seen by one front. */
 export interface BreakerReading {
   readonly provider: string
   /** Number of openings since the start of the process. */
   readonly openings: number
-  /** Endpoints whose breaker is open now. Times are milliseconds; a probe in 0 ms is the next call. */
+  /** Endpoints whose breaker is open now. Times are milliseconds; 0 ms until a probe: the next call is the probe. */
   readonly open: readonly {
     readonly endpoint: string
     readonly openForMs: number
@@ -121,7 +121,7 @@ export interface BreakerReading {
   }[]
 }
 
-/** Figures that stages outside `http` count; every argument comes from a closed set. */
+/** Figures counted by modules outside `http`; every argument is from a closed set. */
 export interface Meters {
   keyLookup(source: 'cache' | 'unknown_cache' | 'store'): void
   rateDecision(decision: 'admitted' | 'refused', source: 'purse' | 'authority' | 'fallback'): void
@@ -133,63 +133,63 @@ export interface AnswerLabels {
   readonly operation: string
   /** Slug in the catalogue; empty: no endpoint has answered. */
   readonly provider: string
-  /** Canonical id in the catalogue; `private`: a model of a workspace's own. */
+  /** Canonical id in the catalogue; `private`: a workspace's own model. */
   readonly model: string
 }
 
 export interface FirstOutput {
   /** Milliseconds from the request. */
   readonly ms: number
-  /** Of these, those before the first attempt. */
+  /** Of these, milliseconds before the first attempt. */
   readonly ownMs: number
-  /** Endpoints that were tried before the one that answers. */
+  /** Endpoints that were tried before the one that answered. */
   readonly failed: number
 }
 
 export interface StreamEnd {
-  /** What ended the stream before the answer did; null: the answer is whole. */
+  /** The failure that ended the stream before the answer was complete; null: the answer is whole. */
   readonly cause: FailureName | null
-  /** Of the output, with its reasoning. */
+  /** Tokens of the output, including reasoning. */
   readonly tokens: number
-  /** Milliseconds from the first output. */
+  /** Milliseconds since the first output. */
   readonly ms: number
-  /** Milliseconds in which the provider was not read, since the caller did not read. */
+  /** Milliseconds during which Sluice did not read from the provider, because the caller did not read. */
   readonly pausedMs: number
-  /** The provider was read on when the caller had left. */
+  /** True when Sluice continued to read from the provider after the caller had left. */
   readonly isDrained: boolean
 }
 
 export interface AnsweredInput {
-  /** Tokens of the input that no cache of the provider had or took. */
+  /** Input tokens that were neither read from nor written to a cache of the provider. */
   readonly fresh: number
   readonly cacheRead: number
   readonly cacheWrite: number
-  /** Members of the request that the provider did not get, as `x-sluice-dropped` names them. */
+  /** Members of the request that were dropped for the provider, as `x-sluice-dropped` names them. */
   readonly dropped: readonly string[]
-  /** What the answer reports and the catalogue has no price of; null: nothing. */
+  /** The tier, speed or region that the answer reports and for which the catalogue has no price; null: none. */
   readonly unpricedTier: CountedTier | null
 }
 
-/** A member and its value, as modifiers name it or OTHER_TIER. */
+/** A member and its value, named as in price modifiers, or OTHER_TIER. */
 export interface CountedTier {
   readonly member: TierMember
   readonly tier: string
 }
 
 export interface StreamMeters {
-  /** The same for all calls under these labels. */
+  /** Returns the same meter for all calls with these labels. */
   of(by: AnswerLabels): AnswerMeter
 }
 
 export interface AnswerMeter {
   /** The first output leaves. */
   committed(first: FirstOutput): void
-  /** So many tokens more were written. */
+  /** Adds output tokens that were written. */
   wrote(tokens: number): void
-  /** Once for each committed stream. */
+  /** Called once for each committed stream. */
   ended(end: StreamEnd): void
-  /** Once for each call that an endpoint has answered, whole or in part. */
+  /** Called once for each call that an endpoint has answered, whole or in part. */
   answered(input: AnsweredInput): void
-  /** Once for each call. @param failure null: the answer is whole @param isEstimated the usage is Sluice's own count */
+  /** Called once for each call. @param failure null: the answer is whole @param isEstimated the usage was counted by Sluice */
   called(failure: FailureName | null, isEstimated: boolean): void
 }

@@ -71,10 +71,10 @@ export interface Ports {
   readonly presetConfigs: PresetConfigs
   readonly groupMappings: GroupMappings
   readonly videos: VideoJobs
-  /** Origin of the URLs by which callers reach the installation: without a path and a trailing slash. */
+  /** Origin of the URLs by which callers reach the installation: without a path and without a trailing slash. */
   readonly publicOrigin: string
-  /** Names of the environment variables of providers' keys that are set on this node. */
+  /** Environment variables with providers' keys that are set on this node. */
   readonly operatorKeys: { has(name: string): boolean }
-  /** Names of those that count as not set, since they hold a key of Sluice itself. */
+  /** Names of such variables that count as not set because they contain a key of Sluice itself. */
   readonly misplacedKeys: ReadonlySet<string>
 }

@@ -15,9 +15,9 @@ import type { RefusalsJob } from '../../dialects/refusals.ts'
 import type { TextProtocol } from '../../schemas/models/protocols.ts'
 
 /**
- * On the event loop the checked value is complete; a thread returns the known members and the bytes of the
- * bulky one. `source`: bytes of a form that keeps them, and places of its members. `others`: members that the
- * shape does not name.
+ * On the event loop the checked value is complete; a thread returns the known members, with the largest one as
+ * bytes. `source`: bytes of a dialect that keeps them, and the positions of its members. `others`: members
+ * that the schema does not name.
  */
 export type BodyVerdict =
   | {
@@ -27,7 +27,7 @@ export type BodyVerdict =
       readonly others?: readonly OtherMember[]
       readonly source?: { readonly bytes: Uint8Array; readonly places: KeptPlaces }
     }
-  /** `isForThread`: not judged yet, since that would block the event loop for too long. */
+  /** `isForThread`: not validated yet, since that would block the event loop for too long. */
   | {
       readonly ok: false
       readonly failure: Failure
@@ -44,7 +44,7 @@ export interface ShortJobTypes {
     in: { readonly body: BodyName; readonly bytes: Uint8Array; readonly isOnLoop?: boolean }
     out: BodyVerdict
   }
-  /** Puts the fields of a preset into the body of a call that was read, and reads it again. */
+  /** Inserts the fields of a preset into the parsed body of a call, and parses the result. */
   merge_preset: {
     in: {
       readonly body: TextBodyName
@@ -54,7 +54,7 @@ export interface ShortJobTypes {
     }
     out: BodyVerdict
   }
-  /** `longAt`: index of a text that is too long; null: a part is no text. */
+  /** `longAt`: index of a text that is too long; null: a part is not a text. */
   slice_texts: {
     in: { readonly input: Uint8Array | EmbeddingInput; readonly dimensions: number }
     out:
@@ -64,7 +64,7 @@ export interface ShortJobTypes {
         }
       | { readonly ok: false; readonly longAt: number | null }
   }
-  /** Deterministic, for a slice of the texts that begins at an index. */
+  /** Deterministic, for a slice of the texts that begins at the given index. */
   embed_lexical: {
     in: {
       readonly texts: LexicalTexts
@@ -72,10 +72,10 @@ export interface ShortJobTypes {
       readonly dimensions: number
       readonly encoding: VectorEncoding
     }
-    /** JSON array of `{object, index, embedding}`, and the count of the words read. */
+    /** JSON array of `{object, index, embedding}`, and the number of words that were read. */
     out: { readonly data: Uint8Array; readonly tokens: number }
   }
-  /** `detail` says which value the protocol cannot carry. */
+  /** `detail` names the value that the protocol cannot represent. */
   encode_embeddings: {
     in: {
       readonly protocol: 'cohere' | 'google'
@@ -96,7 +96,7 @@ export interface ShortJobTypes {
       readonly totalTokens: number | null
     } | null
   }
-  /** For a response that the structural scan did not take, or in another encoding. */
+  /** For a response that the structural scan did not accept, or one in another encoding. */
   decode_embeddings: {
     in: {
       readonly protocol: 'openai' | 'cohere' | 'google'
@@ -105,7 +105,7 @@ export interface ShortJobTypes {
       /** Number of vectors in the request; a response with another number is refused. */
       readonly count: number
     }
-    /** Token figures as the provider wrote them, whatever the number; null where the response has none. */
+    /** Token figures as the provider reported them, even if implausible; null when the response has none. */
     out:
       | {
           readonly ok: true
@@ -118,24 +118,24 @@ export interface ShortJobTypes {
   /** The answer of `sluice/echo-1`. */
   echo: {
     in: {
-      /** The text that is repeated. */
+      /** The last text of the prompt, which is repeated. */
       readonly last: string
-      /** The text is longer than what is repeated. */
+      /** The text is longer than the repeated part. */
       readonly isLastCut: boolean
       readonly stops: readonly string[]
-      /** Null: no maximum of the request. */
+      /** Null: the request sets no maximum. */
       readonly tokensMax: number | null
       readonly isReasoning: boolean
-      /** The answer is a call of a tool. */
+      /** The answer is a tool call. */
       readonly isCall: boolean
-      /** The answer is JSON with the text, unless it is a call. */
+      /** The answer is JSON that contains the text, unless it is a tool call. */
       readonly isJson: boolean
-      /** Answers with the same text. */
+      /** Number of answers, all with the same text. */
       readonly choices: number
-      /** A request with members that the model does not read; null: it has none. */
+      /** The request, if it has members that the model does not read; null: it has none. */
       readonly unread: { readonly dialect: Dialect; readonly body: Uint8Array } | null
     }
-    /** `pieces`: words, or fragments of a tool's arguments, a token each. `dropped`: members not read, for `x-sluice-dropped`. */
+    /** `pieces`: words, or fragments of a tool's arguments, one token each. `dropped`: members that were not read, for `x-sluice-dropped`. */
     out: {
       readonly reasoning: readonly string[]
       readonly pieces: readonly string[]
@@ -143,7 +143,7 @@ export interface ShortJobTypes {
       readonly dropped: readonly string[]
     }
   }
-  /** The provider speaks the caller's dialect; the usage is not written. Not ok: the answer is invalid. */
+  /** For a provider that uses the caller's dialect; the usage is not included. Not ok: the answer is invalid. */
   native_answer: {
     in: {
       readonly dialect: Dialect
@@ -153,14 +153,14 @@ export interface ShortJobTypes {
     out: JoinedAnswer
   }
   translate: { in: TranslationJob; out: Translation }
-  /** What endpoints would refuse of a request, before any of them is tried. */
+  /** The members of a request that endpoints would refuse, before any of them is tried. */
   refused_fields: { in: RefusalsJob; out: readonly (readonly Issue[])[] }
-  /** Finds in a request what other providers have signed; null: it has nothing of them. */
+  /** Finds the parts of a request that other providers have signed; null: there are none. */
   foreign_parts: {
     in: { readonly dialect: Dialect; readonly body: Uint8Array; readonly bare: BareReasoning }
     out: ForeignParts | null
   }
-  /** Written in the caller's dialect, but for its usage. Not ok: the answer is invalid. */
+  /** An answer translated to the caller's dialect, except for its usage. Not ok: the answer is invalid. */
   translated_answer: {
     in: WholeAsked & {
       readonly dialect: Dialect
@@ -170,19 +170,19 @@ export interface ShortJobTypes {
     }
     out: JoinedAnswer
   }
-  /** What the loop reads of a large event of a translated stream, arguments as bytes of JSON; null: it is invalid. */
+  /** The parts of a large event of a translated stream that the event loop needs, with arguments as bytes of JSON; null: the event is invalid. */
   large_event: {
     in: { readonly protocol: TextProtocol; readonly data: Uint8Array }
     out: Readonly<Record<string, unknown>> | null
   }
-  /** The events of a whole answer, or a whole answer of such events, in the provider's protocol. */
+  /** Converts a whole answer to events, or events to a whole answer, in the provider's protocol. */
   reframe: {
     in: { readonly protocol: TextProtocol; readonly to: 'answer' | 'events'; readonly bytes: Uint8Array }
     out: Reframed
   }
   /** With gzip. */
   compress: { in: { readonly bytes: Uint8Array }; out: Uint8Array }
-  /** All of one vault; clears the values. */
+  /** Encrypts secrets of one vault, then clears the plain values. */
   seal_secrets: {
     in: {
       readonly vault: VaultPlace
@@ -191,9 +191,9 @@ export interface ShortJobTypes {
     }
     out: readonly SealedOut[]
   }
-  /** The value, or null when it was not sealed for this place and these facts. */
+  /** The value, or null when it was not encrypted for this vault, name and facts. */
   open_secret: { in: SealedValue; out: Uint8Array | null }
-  /** Seals values of one vault for another; null when a value does not open. */
+  /** Re-encrypts values of one vault for another; null when a value cannot be decrypted. */
   copy_secrets: {
     in: {
       readonly from: readonly SealedValue[]
@@ -221,12 +221,12 @@ export interface ShortJobTypes {
     out: Uint8Array
   }
 }
-/** Keys that fingerprint and seal a value, 32 bytes each. The task clears them. */
+/** Keys to fingerprint and to encrypt a value, 32 bytes each. The task clears them. */
 export interface SealingKeys {
   readonly fingerprint: Uint8Array
   readonly sealing: Uint8Array
 }
-/** A sealed value, and the key that opens it, which the task clears. */
+/** An encrypted value and its key, which the task clears. */
 export interface SealedValue {
   readonly vault: VaultPlace
   readonly facts: SecretFacts
@@ -243,7 +243,7 @@ type LexicalTexts = readonly string[] | Uint8Array
 /** How a vector is written in JSON: numbers, or base64 of little-endian float32. */
 export type VectorEncoding = 'float' | 'base64'
 export type ShortJobName = keyof ShortJobTypes
-/** Tasks that are asynchronous, and so never run on the calling thread. */
+/** Asynchronous tasks, which therefore never run on the calling thread. */
 export type LateJobName = 'render_clip'
 export type PromptJobName = Exclude<ShortJobName, LateJobName>
 
@@ -252,13 +252,13 @@ export interface ShortJobMore {
   readonly caller: Caller
   readonly transfer?: readonly ArrayBuffer[]
   readonly signal?: AbortSignal
-  /** `performance.now()` milliseconds after which the result of the job is of no use. */
+  /** `performance.now()` milliseconds after which the result of the job is no longer needed. */
   readonly endsAt?: number
 }
 
 /**
- * Jobs below a millisecond have a lane of their own, and never wait for longer ones. Failures: busy (the
- * queue or the organization's share of it is full), internal (crashed); before the job began: client_gone,
+ * Jobs below a millisecond have their own queue, and never wait for longer ones. Failures: busy (the queue or
+ * the organization's share of it is full), internal (crashed); before the job began: client_gone,
  * deadline_exceeded, draining.
  */
 export interface ShortJobs {
@@ -267,6 +267,9 @@ export interface ShortJobs {
     input: ShortJobTypes[N]['in'],
     more: ShortJobMore,
   ): Promise<Outcome<ShortJobTypes[N]['out']>>
-  /** On the calling thread, for at most INLINE_JSON_BYTES_MAX (SCANNED_INLINE_BYTES_MAX for a scan): a transfer would cost more. */
+  /**
+   * Runs a job on the calling thread, for inputs of at most INLINE_JSON_BYTES_MAX (SCANNED_INLINE_BYTES_MAX
+   * for a scan): transferring them would cost more.
+   */
   here<N extends PromptJobName>(name: N, input: ShortJobTypes[N]['in']): ShortJobTypes[N]['out']
 }

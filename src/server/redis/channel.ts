@@ -8,17 +8,17 @@ export interface Channel {
 }
 
 /**
- * Milliseconds between two subscriptions, which serve as heartbeat. What a silent connection does not bring,
- * polls of the store find within a second.
+ * Milliseconds between two subscriptions, which serve as heartbeat. If a connection is silent, polls of the
+ * store find the changes within a second.
  */
 const RESUBSCRIBE_MS = 2_000
 
-/** Opens a subscription that is renewed after every loss of Redis. */
+/** Opens a subscription that is renewed each time the connection to Redis was lost. */
 export function openChannel(state: State, name: string): Channel {
   const listeners = new Set<(text: string) => void>()
   const subscriber = state.duplicate()
-  // A repeated subscription is harmless. The repetition is the heartbeat of a connection that sends nothing else and
-  // would never notice that the peer went silent.
+  // A repeated subscription is harmless. It is the heartbeat of a connection that sends nothing else and would
+  // otherwise never notice that the peer does not respond.
   const beat = (): void => {
     if (subscriber.status !== 'ready') return
     subscriber.subscribe(name).catch(() => {
@@ -43,7 +43,7 @@ export function openChannel(state: State, name: string): Channel {
   }
 }
 
-/** Resolves when the text was sent or given up. Only processes that listen at that moment receive it. */
+/** Resolves when the text was sent, or sending was given up. Only processes that listen at that moment receive it. */
 export async function publishTo(state: State, name: string, text: string): Promise<void> {
   await state.redis.publish(name, text).catch(() => undefined)
 }

@@ -8,7 +8,7 @@ export interface RunningHints extends Hints {
 }
 
 const CHANNEL = 'sluice:hints'
-/** A record instead of a list, so that the compiler finds a missing kind. */
+/** A record instead of a list, so that the compiler reports a missing kind. */
 const KINDS: Readonly<Record<Invalidation['kind'], true>> = {
   key: true,
   workspace: true,
@@ -32,12 +32,12 @@ export function openHints(state: State): RunningHints {
   }
 }
 
-/** Resolves when the hint was sent or given up. A hint that cannot be sent does not fail the change. */
+/** Resolves when the hint was sent, or sending was given up. A hint that cannot be sent does not fail the change. */
 export function publishHint(state: State, change: Invalidation): Promise<void> {
   return publishTo(state, CHANNEL, JSON.stringify(change))
 }
 
-/** Every client of Redis may publish here: a text that is no invalidation is ignored. */
+/** Every client of Redis may publish here: a text that is not an invalidation is ignored. */
 function changeOf(text: string): Invalidation | null {
   try {
     const value: unknown = JSON.parse(text)

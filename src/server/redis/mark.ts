@@ -3,7 +3,7 @@ import type { State } from './open.ts'
 
 const MARK_KEY = 'sluice:installation'
 
-/** The mark of the installation in Redis. It has no expiry; a Redis that keeps nothing loses it. */
+/** The mark of the installation in Redis. It has no expiry; a Redis without persistence loses it. */
 export function redisMark({ redis }: State): PlaceMark {
   return {
     read: () => redis.get(MARK_KEY),

@@ -4,19 +4,20 @@ import type { State } from './open.ts'
 import { openScripts, scriptOf, type RunScript } from './scripts.ts'
 
 /**
- * Milliseconds after which the place of a call is free unless its front renews it: a front that hangs is
+ * Milliseconds after which the place of a call becomes free unless its front renews it; a front that hangs is
  * killed earlier. Decision.
  */
 export const CALL_LEASE_MS = 15_000
 
 /**
- * The places of an owner are the members of a sorted set, each with the instant at which its lease ends: what
- * a front held that died ends by itself. The tokens of an owner are the state of a GCRA, as that of a rate.
- * - Every instant is one of Redis. Members and states that lie beyond what could have been written come from
- *   a clock that went back, and are brought back into their range.
+ * The places of an owner are the members of a sorted set, each with the time at which its lease ends: places
+ * of a front that died become free by themselves. The tokens of an owner are the state of a GCRA, as for a
+ * rate limit.
+ * - All times are by the clock of Redis. Members and states later than any that could have been written are
+ * the result of a clock that was set back; they are moved back into their range.
  * - KEYS: sets of places, then states of tokens. ARGV: id of the call, microseconds of the lease, number of
- *   sets, tokens; then the maximum of each set; then of each state the microseconds per token, of the burst,
- *   and of what may be owed beyond.
+ * sets, tokens; then the maximum of each set; then for each state the microseconds per token, of the burst,
+ * and of the tokens that may be owed in addition.
  */
 const COMMON = `
 local t = redis.call('TIME')
@@ -39,7 +40,7 @@ local function keep(i, level)
 end
 `
 
-/** Answers 0 and what is left of each state, or the number of the key that refuses, the wait and what is left. */
+/** Returns 0 and the rest of each state, or the number of the key that refuses, the wait and the rest. */
 const TAKE = scriptOf(`${COMMON}
 for i = 1, sets do
   redis.call('ZREMRANGEBYSCORE', KEYS[i], '-inf', whole(now))
@@ -98,10 +99,10 @@ return 0
 const MINUTE_US = 60_000_000
 const LEASE_US = CALL_LEASE_MS * 1_000
 
-/** Milliseconds that no caller waits for. */
+/** Milliseconds allowed for commands for which no caller waits. */
 const UNHURRIED_MS = 2_000
 
-/** Calls under way and tokens in Redis, for all fronts. A call is one step. */
+/** Concurrent calls and tokens in Redis, for all fronts. Each call runs one script. */
 export function openCallAuthority(state: State, run: RunScript = openScripts(state)): CallAuthority {
   const forget = (): undefined => undefined
   return {

@@ -15,45 +15,46 @@ export interface StateOptions {
   readonly isJudging?: boolean
 }
 
-/** Milliseconds between two pings while commands are sent, or Redis is away. */
+/** Milliseconds between two pings while commands are sent, or Redis is unreachable. */
 const PING_MS = 250
 /**
- * Milliseconds between two pings of a process at rest: with the time of a ping, and of a look at the result,
- * the node reports within 2 s that Redis is away. A command that comes meanwhile has a deadline of its own.
+ * Milliseconds between two pings of an idle process: together with the time for a ping and for reading its
+ * result, the node reports within 2 s that Redis is unreachable. Commands in between have a deadline of their
+ * own.
  */
 const RESTING_PING_MS = 1_000
-/** Milliseconds without commands after which a process is at rest. Decision. */
+/** Milliseconds without commands after which a process counts as idle. Decision. */
 const REST_AFTER_MS = 5_000
-/** Milliseconds after which an unanswered ping means that Redis is away. */
+/** Milliseconds after which an unanswered ping means that Redis is unreachable. */
 const PING_MS_MAX = 400
 /** Milliseconds that a command may take; a heartbeat that takes longer ends the connection. */
 const COMMAND_MS_MAX = 2_500
 /**
- * Milliseconds between two new connections to a server that refuses writes: after a failover, its name may lead
- * to the new primary. Decision.
+ * Milliseconds between two new connections to a server that refuses writes: after a failover its name may
+ * resolve to the new primary. Decision.
  */
 const REFUSED_RECONNECT_MS = 1_000
 /** Logged causes of one outage. Decision. */
 const CAUSES_MAX = 5
-/** A write as those of the rates are, so that it is refused when they are. The key lives for a second. */
+/** A write like those for the rates, so that it is refused whenever they are. The key lives for a second. */
 const WRITE = "return redis.call('SET', KEYS[1], 1, 'PX', 1000)"
 const WRITE_KEY = 'sluice:beat'
-/** The code of a refusal, which older servers put after the name of the script. */
+/** The code of a refusal; older servers put it after the name of the script. */
 const REFUSAL =
   /\b(READONLY|OOM|MISCONF|NOPERM|NOSCRIPT|NOREPLICAS|MOVED|CLUSTERDOWN|MASTERDOWN|LOADING|NOAUTH|ERR)\b/
-/** Milliseconds that connecting may take: Redis is seen within 1 s of its return. */
+/** Milliseconds that connecting may take: Redis is used again within 1 s after it returns. */
 const CONNECT_MS_MAX = 1_000
-/** Milliseconds of the longest pause before the next try to connect: Redis is seen within 1 s of its return. */
+/** Longest pause in milliseconds before the next attempt to connect: Redis is used again within 1 s after it returns. */
 const RECONNECT_MS_MAX = 400
 
-/** Opens the connection without waiting for it; never throws because Redis is away. Design §3, §6. */
+/** Opens the connection without waiting for it; does not throw when Redis is unreachable. Design §3, §6. */
 export function openState(options: StateOptions): State {
   return new State(options)
 }
 
 /**
- * The connection to Redis, which connects by itself, without end. While Redis is away commands are refused at
- * once instead of queued, so that nothing piles up and no caller waits to find out.
+ * The connection to Redis, which reconnects by itself without limit. While Redis is unreachable, commands are
+ * refused immediately instead of queued, so that no queue grows and no caller waits for a timeout.
  */
 export class State {
   readonly redis: Redis
@@ -68,13 +69,13 @@ export class State {
   #trips = 0
   #lastAnswerAt: number
   readonly #isJudging: boolean
-  /** Code with which Redis refuses scripts; null: it runs them. */
+  /** Code with which Redis refuses scripts; null: it accepts them. */
   #refusal: string | null = null
   #reconnectedAt = -Infinity
-  /** Logged causes of the present outage. */
+  /** Logged causes of the current outage. */
   readonly #causes = new Set<string>()
   readonly #refusals = new Map<string, number>()
-  /** Instant of the last answer to a command, or of the last sign that Redis may be away. */
+  /** Time of the last answer to a command, or of the last sign that Redis may be unreachable. */
   #usedAt: number
   #isSlow = false
 
@@ -96,7 +97,7 @@ export class State {
     this.#beats = this.#beatEvery(PING_MS)
   }
 
-  /** True from the first answer on until the connection ends, a heartbeat fails or `trip` is called. */
+  /** True from the first answer until the connection ends, a heartbeat fails or `trip` is called. */
   get isReachable(): boolean {
     return this.#isReachable === true
   }
@@ -111,15 +112,16 @@ export class State {
     this.#used(this.#lastAnswerAt)
   }
 
-  /** Records that a caller's own deadline passed without an answer: Redis counts as unreachable until the next good heartbeat. */
+  /** Records that a caller's own deadline passed without an answer: Redis counts as unreachable until the next successful heartbeat. */
   trip(): void {
     this.#trips += 1
     this.#set(false, 'no answer in time')
   }
 
   /**
-   * Records that Redis refused a script: it counts as unreachable until it takes a write. A replica, a full
-   * memory, missing rights or a cluster answer every ping.
+   * Records that Redis refused a script: Redis counts as unreachable until it accepts a write. Pings are not
+   * enough: Redis answers them even as a replica, with full memory, without the needed rights, or as a
+   * cluster.
    */
   refused(problem: Error): void {
     const code = REFUSAL.exec(problem.message)?.[1] ?? 'ERR'
@@ -129,7 +131,7 @@ export class State {
     this.#set(false, `Redis refuses writes: ${CAUSES[code] ?? problem.message}`)
   }
 
-  /** Refused scripts by the code of Redis, since the start. */
+  /** Refused scripts by the error code of Redis, since the start. */
   get refusals(): ReadonlyMap<string, number> {
     return this.#refusals
   }
@@ -142,7 +144,7 @@ export class State {
 
   /** A second connection of the same kind, for subscribing; its owner subscribes again on `ready`. */
   duplicate(): Redis {
-    // ioredis' own renewal rejects without a handler when the connection ends meanwhile, which ends the
+    // The renewal by ioredis itself rejects without a handler when the connection ends meanwhile, which ends the
     // process.
     const copy = this.redis.duplicate({ autoResubscribe: false })
     copy.on('error', () => undefined)
@@ -150,7 +152,7 @@ export class State {
     return copy
   }
 
-  /** Resolves true as soon as Redis is reachable, false when it is not within `waitMsMax`. */
+  /** Resolves true as soon as Redis is reachable, false when this takes longer than `waitMsMax`. */
   whenReachable(waitMsMax: number): Promise<boolean> {
     if (this.isReachable) return Promise.resolve(true)
     return new Promise((resolve) => {
@@ -166,7 +168,7 @@ export class State {
     })
   }
 
-  /** True when the server is a node of a cluster; false also while it is away. */
+  /** True when the server is a node of a cluster; also false while it is unreachable. */
   async isCluster(): Promise<boolean> {
     if (!this.isReachable && this.#refusal === null) return false
     return /^cluster_enabled:1/m.test(await this.redis.info('cluster').catch(() => ''))
@@ -184,7 +186,7 @@ export class State {
     this.#log.warn('redis_away', { cause })
   }
 
-  /** An outage may go on for another reason than it began: the primary after a failover may lack the user. */
+  /** The cause may change during an outage: for example, the new primary after a failover may lack the user. */
   #logRefusal(cause: string): void {
     if (this.#isClosed || this.#causes.has(cause) || this.#causes.size >= CAUSES_MAX) return
     this.#logCause(cause)
@@ -195,7 +197,8 @@ export class State {
     this.#isBeating = true
     const trips = this.#trips
     let isAnswered = false
-    // An event loop that was blocked reads the answer that lies in the socket before it calls Redis away.
+    // An event loop that was blocked must first read an answer that is already in the socket before Redis counts
+    // as unreachable.
     const late = setTimeout(
       () =>
         setImmediate(() => {
@@ -213,7 +216,7 @@ export class State {
     } catch (error) {
       if (isRefusal(error)) return this.#stayRefused(error)
       this.#set(false, error instanceof Error ? error.message : 'unknown')
-      // An open and silent connection stays so until the system gives up, minutes later.
+      // A silent connection would stay open until the operating system gives it up, minutes later.
       if (this.redis.status === 'ready' && !this.#isClosed) this.redis.disconnect(true)
     } finally {
       isAnswered = true
@@ -239,7 +242,10 @@ export class State {
     if (this.#isSlow) this.#pace(false)
   }
 
-  /** What fronts allow without Redis grows from the last answer on: the rare pings of a rest must not let it grow longer than the frequent ones. */
+  /**
+   * The rate that fronts allow without Redis grows with the time since the last answer: rare pings while idle
+   * must not make it grow longer than frequent ones.
+   */
   #away(): void {
     const now = this.#now()
     if (this.#isSlow) this.#lastAnswerAt = Math.max(this.#lastAnswerAt, now - PING_MS)
@@ -262,7 +268,7 @@ export class State {
     if (next === this.#isReachable || this.#isClosed) return
     const isFirst = this.#isReachable === null
     this.#isReachable = next
-    // The return of Redis is news only after an outage.
+    // The return of Redis is logged only after an outage.
     this.#causes.clear()
     if (next) this.#log[isFirst ? 'debug' : 'info']('redis_reachable')
     else this.#logCause(cause)
@@ -270,7 +276,7 @@ export class State {
   }
 }
 
-/** Throws when the file of authorities cannot be read. */
+/** Throws when the file of certificate authorities cannot be read. */
 function clientOf(url: string, log: Log): Redis {
   const { sentinels, isTls, rootCertificates, href, ...address } = readRedisUrl(url)
   const tls = rootCertificates === null ? {} : { ca: readFileSync(rootCertificates) }
@@ -293,7 +299,7 @@ function clientOf(url: string, log: Log): Redis {
   })
 }
 
-/** What the codes of Redis mean for an operator. */
+/** Explanations of Redis error codes for the operator. */
 const CAUSES: Readonly<Record<string, string>> = {
   READONLY: 'READONLY, this Redis is a replica',
   OOM: 'OOM, Redis has reached its maxmemory',
@@ -304,12 +310,12 @@ const CAUSES: Readonly<Record<string, string>> = {
   MOVED: 'MOVED, Redis runs as a cluster, which Sluice does not support',
 }
 
-/** True for an error that Redis answered, and no loss of the connection. */
+/** True for an error reply of Redis; false for a lost connection. */
 export function isRefusal(problem: unknown): problem is Error {
   return problem instanceof Error && problem.name === 'ReplyError'
 }
 
-/** Sets how often the server wakes by itself. @returns whether the server took the setting */
+/** Sets how often the server wakes up by itself. @returns true when the server accepted the setting */
 export async function setHz({ redis }: State, hz: number): Promise<boolean> {
   return redis.config('SET', 'hz', hz).then(
     () => true,
@@ -320,8 +326,8 @@ export async function setHz({ redis }: State, hz: number): Promise<boolean> {
 const OPTIONS = {
   lazyConnect: true,
   enableOfflineQueue: false,
-  // Commands that were under way when the connection ended are refused, not sent again: their callers have
-  // moved on.
+  // Commands that were pending when the connection ended are refused, not sent again: their callers no longer
+  // wait.
   autoResendUnfulfilledCommands: false,
   maxRetriesPerRequest: 0,
   commandTimeout: COMMAND_MS_MAX,
@@ -333,8 +339,8 @@ const OPTIONS = {
 } as const satisfies RedisOptions
 
 /**
- * Code of TLS with which a Sentinel answers to a connection that ends within the handshake, as the client
- * ends those of its failover detector.
+ * TLS error code of a Sentinel when a connection is closed during the handshake, as the client does with
+ * connections of its failover detector.
  */
 const ENDED_BY_US = 'ERR_SSL_TLSV1_ALERT_DECODE_ERROR'
 
@@ -343,17 +349,18 @@ interface Place {
   readonly port?: number
 }
 
-/** What the types of the library hide. */
+/** Members that the types of the library hide. */
 interface Connects {
   connectToSentinel(place: Place, options?: object): Redis
   failoverDetector: { cleanup(): void } | null
 }
 
 /**
- * A connector that mends two faults of the library (5.11.1). It has no listener for the errors of its failover
- * detector, and prints each of them: here, the log has a line when a Sentinel cannot be reached and when it is
- * back, once for a process. And the detector outlives its connection: when it heard of the new primary while a
- * new connection asked the Sentinels for it, the client ended and never connected again.
+ * A connector that works around two bugs of the library (5.11.1). First, the library has no listener for
+ * errors of its failover detector and prints each of them; here one line is logged when a Sentinel becomes
+ * unreachable and one when it is back, once in each process. Second, the detector outlives its connection: if
+ * it learned of the new primary while a new connection was asking the Sentinels for it, the client ended and
+ * never connected again.
  */
 function sentinelConnector(log: Log): NonNullable<RedisOptions['Connector']> {
   const away = new Set<string>()

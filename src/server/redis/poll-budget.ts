@@ -1,11 +1,11 @@
 import type { RateAuthority } from '../ports/rates.ts'
 import type { PollBudget, PollGrant } from '../ports/videos/video-work.ts'
 
-/** Milliseconds whose polls of a provider may come at once, at least one poll. Decision. */
+/** Period in milliseconds whose polls of a provider may be made at once; at least one poll. Decision. */
 export const VIDEO_POLL_BURST_MS = 100
 /**
- * Milliseconds by which a poll may take longer to its provider than the poll after it: polls of this time may
- * fall into the next second. Decision.
+ * Milliseconds by which a poll may take longer to reach its provider than the next poll: that many late polls
+ * may arrive in the following second. Decision.
  */
 export const VIDEO_POLL_LAG_MS = 50
 /** Milliseconds that a runner waits for Redis to grant polls before it uses its own share. Decision. */
@@ -30,7 +30,7 @@ const SECOND_MS = 1_000
 
 /**
  * Polls of each provider. Redis counts the polls of all runners; without Redis each runner has its share,
- * which begins empty. Design §6, §7.
+ * which is empty at first. Design §6, §7.
  */
 export function openPollBudget({ authority, runners, now }: PollBudgetOptions): PollBudget {
   const shares = new Map<string, Share>()
@@ -42,7 +42,7 @@ export function openPollBudget({ authority, runners, now }: PollBudgetOptions): 
     const at = now()
     share.levelMs = Math.min(full, Math.max(0, share.levelMs - (at - share.at)))
     share.at = at
-    // The added thousandth of a millisecond makes up for sums of fractions that do not come out even.
+    // The added thousandth of a millisecond compensates for rounding errors in sums of fractions.
     const granted = Math.max(0, Math.min(want, Math.floor((full - share.levelMs + ROUNDING_MS) / each)))
     share.levelMs += granted * each
     return { granted, retryAfterMs: granted < want ? Math.max(1, Math.ceil(share.levelMs + each - full)) : 0 }
@@ -55,7 +55,7 @@ export function openPollBudget({ authority, runners, now }: PollBudgetOptions): 
       if (!authority.isReachable) return alone(provider, perSecond, want)
       try {
         const { granted, retryAfterMs } = await authority.lend({
-          // No key of a caller has such a hash, so the names cannot collide.
+          // No API key has such a hash, so the names cannot collide with keys.
           key: `polls:${provider}`,
           limitRpm: (paceOf(perSecond) * MINUTE_MS) / SECOND_MS,
           burst: burstOf(perSecond),
@@ -75,8 +75,8 @@ export function openPollBudget({ authority, runners, now }: PollBudgetOptions): 
 const ROUNDING_MS = 0.001
 
 /**
- * The pace is below the cap by the share of the burst and of late polls, so that a provider counts no more
- * polls in any second than the cap.
+ * The rate is lower than the cap by the share of the burst and of late polls, so that a provider never counts
+ * more polls in a second than the cap.
  */
 function paceOf(perSecond: number): number {
   return perSecond * (1 - (VIDEO_POLL_BURST_MS + VIDEO_POLL_LAG_MS) / SECOND_MS)

@@ -6,12 +6,13 @@ import { openScripts, scriptOf, type RunScript } from './scripts.ts'
  * One GCRA step for a block of tokens. KEYS: the key's state; ARGV: microseconds per token, microseconds of
  * burst, tokens wanted, tokens given back. The state is the theoretical arrival time (TAT) in whole
  * microseconds.
- * - The step counts every instant as a distance from now: epochs in microseconds leave a double no digits for
- *   fractions.
+ * - The step expresses every time relative to now: epochs in microseconds leave no digits of a double for
+ * fractions.
  * - `%.0f`: Lua's own conversion keeps 14 digits, a TAT has 16.
- * - A TAT beyond a full window comes from a clock that jumped or a limit that changed. The step brings it
- *   back into the window, else the key would stay refused until the clock has caught up.
- * - A refusal charges nothing. The key expires when its window is empty, since no state means the same.
+ * - A TAT beyond a full window is the result of a clock that jumped or a limit that changed. The step moves it
+ * back into the window; otherwise the key would be refused until the clock had caught up.
+ * - A refusal charges nothing. The key expires when its window is empty, since a missing state has the same
+ * meaning.
  */
 const STEP = scriptOf(`
 local t = redis.call('TIME')
@@ -36,7 +37,7 @@ return { granted, math.max(0, free - granted), retry, math.ceil(level / 1000) }
 
 const MINUTE_US = 60_000_000
 
-/** Lends from Redis. Requests of one microtask leave in one write. */
+/** Lends rate tokens from Redis. Requests of one microtask are sent in one write. */
 export function openRateAuthority(state: State, run: RunScript = openScripts(state)): RateAuthority {
   return {
     get isReachable() {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { isRefusal, type State } from './open.ts'
 
-/** A script of Redis, which is sent by its hash. */
+/** A Redis script; it is called by its hash. */
 export interface Script {
   readonly text: string
   readonly sha: string
@@ -25,10 +25,10 @@ interface Waiting {
   reject(cause: unknown): void
 }
 
-/** Runs a script. Rejects when Redis does not answer in time, which then counts as unreachable. */
+/** Runs a script. Rejects when Redis does not answer in time; Redis then counts as unreachable. */
 export type RunScript = (call: ScriptCall) => Promise<unknown>
 
-/** The scripts of one microtask leave in one write, in their order. */
+/** The scripts of one microtask are sent in one write, in order. */
 export function openScripts(state: State): RunScript {
   let batch: Waiting[] = []
   const flush = (): void => {
@@ -47,7 +47,7 @@ async function send(state: State, batch: readonly Waiting[]): Promise<void> {
   let isOver = false
   const cutOff = setTimeout(
     () => {
-      // An event loop that was blocked reads the answer that lies in the socket before it calls Redis slow.
+      // An event loop that was blocked must first read an answer that is already in the socket before Redis counts as slow.
       setImmediate(() => {
         if (isOver) return
         state.trip()
@@ -87,7 +87,7 @@ async function runAll(state: State, batch: readonly Waiting[]): Promise<readonly
 }
 
 interface Settled {
-  /** Calls whose script Redis did not know. */
+  /** Calls whose scripts were not loaded in Redis. */
   readonly unknown: readonly Waiting[]
   readonly refusal: Error | null
 }

@@ -11,11 +11,9 @@ import type { VideoView, VideoViews, VideoWake } from '../ports/videos/videos.ts
 import type { State } from './open.ts'
 import { openChannel, publishTo, type Channel } from './channel.ts'
 
-/**
- * Milliseconds that the live view of an open job is kept: a stale view may mislead for this time. Decision.
- */
+/** Milliseconds that the live view of an open job is kept: a stale view may be shown for this long. Decision. */
 export const VIDEO_VIEW_OPEN_MS = 600_000
-/** Milliseconds that the live view of an ended job is kept; after them the job's row is read. Decision. */
+/** Milliseconds that the live view of an ended job is kept; after that the job's row is read. Decision. */
 export const VIDEO_VIEW_ENDED_MS = 3_600_000
 /** Views that wait in a process until Redis is back. Decision. */
 export const VIDEO_VIEWS_LATE_MAX = 20_000
@@ -27,9 +25,8 @@ export interface RunningVideoViews extends VideoViews {
 }
 
 /**
- * Stores a view unless the stored view is further along. The first character of a view is its rank. KEYS: the
- * view's; ARGV: the view, milliseconds that it is kept. A writer that comes late with an early view changes
- * nothing.
+ * Stores a view unless the stored one has a later state. The first character of a view is its rank. KEYS: the
+ * view's; ARGV: the view, milliseconds that it is kept. A late write of an earlier view changes nothing.
  */
 const PUT = `
 local before = redis.call('GET', KEYS[1])
@@ -40,7 +37,7 @@ return 1
 const PUT_SHA = createHash('sha1').update(PUT).digest('hex')
 
 const nullable = <T extends Type.TSchema>(shape: T) => Type.Union([shape, Type.Null()])
-/** Every client of Redis may write there: a value of another shape counts as no view. */
+/** Every client of Redis may write there: a value with another shape is ignored. */
 const View = Compile(
   Type.Object({
     id: Type.String(),
@@ -55,7 +52,7 @@ const View = Compile(
   }),
 )
 
-/** Live views of jobs, so that pollers cost Postgres nothing. Design §3, §7. */
+/** Live views of jobs, so that polling callers do not load Postgres. Design §3, §7. */
 export function openVideoViews(state: State, now: () => number = () => performance.now()): RunningVideoViews {
   const wakes = openVideoWakes(state)
   const late = new LateViews(state)
@@ -71,8 +68,8 @@ export function openVideoViews(state: State, now: () => number = () => performan
     async get(id) {
       const view = await get(state, id)
       if (view === null || isEnded(view)) return view
-      // A Redis that was away has missed changes: pollers read rows until the writers have put their views
-      // again.
+      // Redis missed changes while it was unreachable: polling callers read rows until the writers have stored
+      // their views again.
       return now() < doubtedUntil ? null : view
     },
     close() {
@@ -90,9 +87,9 @@ async function get(state: State, id: string): Promise<VideoView | null> {
 }
 
 /**
- * Tries views again that Redis did not take, when Redis is back: a view older than its row would keep a
- * poller waiting until the view expires. Views beyond VIDEO_VIEWS_LATE_MAX are put by the runner, which puts
- * all views then.
+ * Stores views that Redis did not accept once Redis is back: a view older than its row would keep a polling
+ * caller waiting until the view expires. Views beyond VIDEO_VIEWS_LATE_MAX are left to the runner, which then
+ * stores all views again.
  */
 class LateViews {
   readonly #state: State
@@ -114,7 +111,7 @@ class LateViews {
       if (isPut) this.#forget(view)
       else this.#keep(view)
     }
-    // A Redis that refused views without going away gives no other sign that it takes them again.
+    // If Redis refused views while it stayed reachable, this is the only sign that it accepts them again.
     if (isPut) void this.#catchUp()
     return isPut
   }
@@ -125,8 +122,9 @@ class LateViews {
   }
 
   /**
-   * Puts late views in parts and waits for each part: all at once would make Redis count as away again,
-   * without end. Views with the highest rank go first, since the stored view may be older than those.
+   * Stores late views in batches and waits for each: all at once would exceed the time limit, and Redis would
+   * count as unreachable again and again. Views with the highest rank go first, since the stored view may be
+   * older than those.
    */
   async #catchUp(): Promise<void> {
     if (this.#isCatchingUp) return
@@ -149,7 +147,7 @@ class LateViews {
       this.#late.set(view.id, view)
   }
 
-  /** Forgets a late view; a later view that came meanwhile stays. */
+  /** Forgets a late view; a newer view added meanwhile is kept. */
   #forget(view: VideoView): void {
     const kept = this.#late.get(view.id)
     if (kept !== undefined && videoRankOf(kept.status) <= videoRankOf(view.status)) this.#late.delete(view.id)
@@ -164,7 +162,7 @@ async function putAll(state: State, views: readonly VideoView[]): Promise<boolea
   return (await putOnce(state, unknown)).length === 0
 }
 
-/** @returns views for which Redis did not know the script. Rejects when a view failed otherwise */
+/** @returns views for which the script was not loaded in Redis. Rejects when a view failed otherwise */
 async function putOnce(state: State, views: readonly VideoView[]): Promise<readonly VideoView[]> {
   const pipeline = state.redis.pipeline()
   for (const view of views) {
@@ -180,12 +178,12 @@ async function putOnce(state: State, views: readonly VideoView[]): Promise<reado
   })
 }
 
-/** Null when Redis fails or takes longer than `msMax`. A Redis that takes longer counts as away. */
+/** Null when Redis fails or takes longer than `msMax`. If Redis takes longer, it counts as unreachable. */
 async function within<T>(state: State, msMax: number, ask: () => Promise<T>): Promise<T | null> {
   let timer: NodeJS.Timeout | undefined
   const cutOff = new Promise<null>((resolve) => {
     timer = setTimeout(() => {
-      // An event loop that was blocked reads the answer that lies in the socket before it calls Redis slow.
+      // An event loop that was blocked must first read an answer that is already in the socket before Redis counts as slow.
       setImmediate(() => {
         if (timer !== undefined) state.trip()
         resolve(null)
@@ -230,8 +228,8 @@ interface VideoWakes {
 }
 
 /**
- * Wake-ups by pub/sub: a process that misses a wake-up finds the row by itself, a little later. Only a process
- * that listens has a subscription.
+ * Wake-ups by pub/sub: a process that misses a wake-up finds the row in its next sweep. Only a process with a
+ * listener subscribes.
  */
 function openVideoWakes(state: State): VideoWakes {
   let channel: Channel | null = null
@@ -242,7 +240,7 @@ function openVideoWakes(state: State): VideoWakes {
     for (const text of texts) void publishTo(state, CHANNEL, text)
   }
   return {
-    // A burst of jobs wakes once a tick: one message says as much as a hundred.
+    // A burst of jobs sends one wake-up a tick: one message has the same effect as a hundred.
     wake(what) {
       if (waiting.size === 0) setImmediate(flush)
       waiting.add(JSON.stringify(what))
@@ -258,7 +256,7 @@ function openVideoWakes(state: State): VideoWakes {
   }
 }
 
-/** Every client of Redis may publish here: a text that is no wake-up is ignored. */
+/** Every client of Redis may publish here: a text that is not a wake-up is ignored. */
 function wakeOf(text: string): VideoWake | null {
   try {
     const { kind, provider, id } = Object(JSON.parse(text)) as Record<string, unknown>

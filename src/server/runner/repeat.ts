@@ -3,9 +3,9 @@ import type { Log } from '../ports/observe.ts'
 export interface Chore {
   readonly name: string
   readonly everyMs: number
-  /** Receives a function that starts the next run now, or right after the run under way. */
+  /** Receives a function that starts the next run now, or right after the current run. */
   readonly onRequest?: (runNow: () => void) => unknown
-  /** @returns counts for the log. Rejects when the run failed; the next run tries again */
+  /** @returns counts for the log. Rejects when the run failed; the next run retries */
   run(): Promise<Readonly<Record<string, number>>>
 }
 
@@ -15,12 +15,12 @@ export interface RepeatOptions {
   readonly random: () => number
 }
 
-/** Share of the interval by which a run comes earlier or later, so that nodes do not work in step. */
+/** Share of the interval by which a run starts earlier or later, so that nodes do not run at the same time. */
 const JITTER = 0.2
 /** Milliseconds before the first run. */
 const FIRST_MS = 5_000
 
-/** Runs a chore again and again. @returns a function that stops the chore and waits for a run under way */
+/** Runs a chore periodically. @returns a function that stops the chore and waits for the current run */
 export function repeat(chore: Chore, { log, random }: RepeatOptions): () => Promise<void> {
   let timer: NodeJS.Timeout
   let isStopped = false

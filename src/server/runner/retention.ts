@@ -7,11 +7,11 @@ import type {
 } from '../ports/operator/retention.ts'
 
 /**
- * Milliseconds of rest for each millisecond that a batch took: pruning takes a fifth of one connection.
+ * Milliseconds of pause for each millisecond that a batch took: pruning takes a fifth of one connection.
  * Decision.
  */
 export const PRUNE_REST_TIMES = 4
-/** Milliseconds of one rest between two batches. Decision. */
+/** Longest pause in milliseconds between two batches. Decision. */
 export const PRUNE_REST_MS_MAX = 2_000
 /** Milliseconds between two runs of pruning on one database. Decision. */
 export const PRUNE_EVERY_MS = 600_000
@@ -23,7 +23,7 @@ export interface PruneDeps {
   readonly meters: Pick<RetentionMeters, 'pruned'>
   /** Milliseconds, as `performance.now`. */
   readonly now: () => number
-  /** Waits so many milliseconds, or less when the run is to end. */
+  /** Waits this many milliseconds, or less when the run is being ended. */
   readonly rest: (ms: number) => Promise<void>
   /** True ends the run between two batches. */
   readonly isEnding: () => boolean
@@ -32,15 +32,15 @@ export interface PruneDeps {
 export interface PruneReport {
   readonly rows: Readonly<Partial<Record<RetentionKind, number>>>
   readonly failed: readonly RetentionKind[]
-  /** False: the run broke off, by `isEnding` or because another process took the lease. */
+  /** False: the run stopped early, because of `isEnding` or because another process took the lease. */
   readonly isWhole: boolean
 }
 
 /**
  * One run over all kinds, a batch of each at a time, so that a kind with many rows does not delay the others.
- * After each batch the run rests PRUNE_REST_TIMES as long as the batch took, so that it takes a fifth of one
- * connection however busy the store is. A kind that fails is logged and left to the next run.
- * @returns null when another process has the lease, or no run is due. Rejects when the store is away.
+ * After each batch the run pauses PRUNE_REST_TIMES as long as the batch took, so that it uses a fifth of one
+ * connection even when the store is busy. A kind that fails is logged and left to the next run.
+ * @returns null when another process has the lease, or no run is due. Rejects when the store is unavailable.
  */
 export async function prune(deps: PruneDeps): Promise<PruneReport | null> {
   const { leases, steps, isEnding } = deps
@@ -54,7 +54,7 @@ export async function prune(deps: PruneDeps): Promise<PruneReport | null> {
       if (isEnding() || run.isLost || (await oneBatch(run, pruning))) left.push(pruning)
     open = left
   }
-  // A run that ends early leaves the rest to the process that looks next.
+  // A run that ends early leaves the rest to the next process that checks.
   if (!run.isLost) await leases.end(lease, open.length > 0 ? 0 : PRUNE_EVERY_MS)
   return { rows: run.rows, failed: run.failed, isWhole: open.length === 0 && !run.isLost }
 }
@@ -70,7 +70,7 @@ interface Run extends PruneDeps {
   isLost: boolean
 }
 
-/** @returns whether more rows may be left */
+/** @returns true when more rows may be left */
 async function oneBatch(run: Run, { kind, batches }: Pruning): Promise<boolean> {
   const startedAt = run.now()
   try {

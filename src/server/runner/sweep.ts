@@ -9,9 +9,9 @@ export const STAGING_IDLE_MS = 3_600_000
 /** Age in milliseconds at which an object without a row counts as abandoned. Decision. */
 export const ORPHAN_AGE_MS = 3_600_000
 /**
- * Milliseconds after which the sweep measures again the paths that were written through Sluice. The quota
- * counts these alone: the owner of a sandbox's storage bounds the sandbox's own writes, and these must not
- * stop uploads. Decision.
+ * Milliseconds after which the sweep measures again the paths that were written through Sluice. Only these
+ * count against the quota: the owner of a sandbox's storage limits what the sandbox itself writes, and such
+ * writes must not block uploads. Decision.
  */
 export const CONTAINER_RECOUNT_MS = 86_400_000
 
@@ -21,8 +21,8 @@ export interface SweepDeps {
   readonly sizes: ContainerSizes
   readonly storage: Storage
   /**
-   * Fails where the storage is that of another installation: its objects have no rows here, and nothing is
-   * removed for having none.
+   * Fails when the storage belongs to another installation: its objects have no rows here and must not be
+   * removed for that reason.
    */
   readonly checkPlace: () => Promise<Outcome<null>>
   /** Milliseconds of the wall clock, as `Date.now`. */
@@ -37,17 +37,17 @@ export interface SweepOptions {
   /** Milliseconds: younger counts of container files are assumed to be right. */
   readonly recountAgeMs?: number
   /**
-   * True: only uploads without a process, and files whose time is over; the store names both. The other steps
-   * list all of storage.
+   * True: only uploads without a process and expired files are removed; the store lists both. The other steps
+   * list the whole storage.
    */
   readonly isUploadsOnly?: boolean
 }
 
 /** Counts of the rows and bytes that a sweep has removed. */
 export interface SweepReport {
-  /** Uploads whose process is gone, removed with their bytes. */
+  /** Uploads whose process has ended, removed with their bytes. */
   uploads: number
-  /** Files whose time is over, as their uploaders set it. */
+  /** Files that expired at the time set by their uploaders. */
   expired: number
   /** Objects without a row. */
   objects: number
@@ -56,25 +56,25 @@ export interface SweepReport {
   containers: number
   /** Files in those containers, and in the remains of a removal that crashed. */
   container_files: number
-  /** Container files that the quota had counted with another size. */
+  /** Container files that had counted against the quota with another size. */
   recounted: number
-  /** Kept answers of file uploads, for repetitions. */
+  /** Stored answers of file uploads, kept for repetitions. */
   idempotency: number
 }
 
 /** Rows of uploads or files that one statement claims or removes. */
 const CLAIMED_AT_ONCE = 100
-/** Objects or containers that one step skips because storage refuses them alone; then the step ends. Decision. */
+/** Objects or containers that one step skips because storage refuses these individually; after that the step ends. Decision. */
 const PASSED_OVER_MAX = 100
-/** Container files that are counted again at once. Decision. */
+/** Container files that are recounted at once. Decision. */
 const RECOUNTED_AT_ONCE = 16
-/** An id that no object has. */
+/** An object id that is never used. */
 const PROBE_ID = 'sweep_probe'
 
 /**
- * Removes rows and bytes that no process will come back for: rows first, so that a late commit finds none,
- * then bytes. Two sweeps at once do no harm. A failure is left to the next sweep and does not keep the rest
- * from being removed.
+ * Removes rows and bytes that no process will continue to use: first the row, so that a late commit does not
+ * find it, then the bytes. Concurrent sweeps do no harm. After a failure the rest is still removed, and the
+ * next sweep tries the failed part again.
  * @returns the counts, and the first failure of each step
  */
 export async function sweep(
@@ -123,8 +123,8 @@ class Round {
   }
 
   /**
-   * Counts a thing that storage refused. @returns the failure when storage is away altogether or too many
-   * were refused, which ends the step
+   * Counts an object or container that storage refused. @returns the failure, which ends the step, when
+   * storage is completely unavailable or too many were refused
    */
   async passOver(failure: Failure): Promise<Outcome<null>> {
     this.firstFailure ??= failure
@@ -137,7 +137,7 @@ class Round {
 type Step = (round: Round) => Promise<Outcome<null>>
 
 const UPLOAD_STEPS: readonly Step[] = [sweepUploads, sweepExpired, (round) => recount(round, { ageMs: null })]
-/** They remove what no row names. */
+/** Steps that remove objects without a row. */
 const UNNAMED_STEPS: readonly Step[] = [
   sweepOrphans,
   sweepStaging,
@@ -183,12 +183,12 @@ async function sweepUploads(round: Round): Promise<Outcome<null>> {
       if (!forgotten.ok) return forgotten
       if (forgotten.value) report.uploads++
     }
-    // Uploads that were skipped are due again once their claim runs out.
+    // Uploads that were skipped are due again once their claim has expired.
     if (claimed.value.length < CLAIMED_AT_ONCE || report.uploads === before) return ok(null)
   }
 }
 
-/** Bytes that cannot be removed now are an orphan for a later sweep, since their row is gone. */
+/** Bytes that cannot be removed now become an orphan for a later sweep, since their row no longer exists. */
 async function sweepExpired(round: Round): Promise<Outcome<null>> {
   const {
     deps: { rows, storage },
@@ -235,7 +235,7 @@ async function sweepOrphans(round: Round): Promise<Outcome<null>> {
   }
 }
 
-/** Files that a front staged are removed as soon as the front is gone; files of other processes are removed by their age. */
+/** Files that a front staged are removed as soon as the front has ended; files of other processes are removed by their age. */
 async function sweepStaging({ deps: { rows, storage }, report }: Round): Promise<Outcome<null>> {
   const owners = await storage.stagingOwners()
   if (!owners.ok) return owners
@@ -300,7 +300,7 @@ async function sweepContainer(
   const changedAt = await containers.newestChange(container)
   if (!changedAt.ok) return round.passOver(changedAt.failure)
   if (changedAt.value === null || changedAt.value > limit) return ok(null)
-  // A use since the look above keeps the container, and no write begins while it is removed.
+  // A use since the check above keeps the container, and no write begins while it is removed.
   const removed = await uses.removal(container, limit, () => containers.removeContainer(container, limit))
   if (!removed.ok)
     return removed.failure.name === 'store_unavailable' ? removed : round.passOver(removed.failure)
@@ -311,8 +311,8 @@ async function sweepContainer(
 }
 
 /**
- * Corrects the quota by the files in storage: files that were removed, that a sandbox has changed, or whose
- * writes did not end.
+ * Corrects the quota according to the files in storage: files that were removed, that a sandbox has changed,
+ * or whose writes did not end.
  */
 async function recount(
   round: Round,

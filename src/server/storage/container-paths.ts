@@ -4,9 +4,9 @@ import { codeOf } from './disk-failure.ts'
 import { syncOpen } from './sync.ts'
 
 /**
- * Opens folders and files below a folder that other processes write, none through a link. Node has no
- * `openat`; on Linux `/proc/self/fd/N` names an open folder even when its path changes meanwhile, and its
- * link shows where the folder lies. Design §5.
+ * Opens folders and files below a folder that other processes modify, without following links. Node has no
+ * `openat`; on Linux `/proc/self/fd/N` identifies an open folder even when its path changes meanwhile, and the
+ * link's target is the folder's current path. Design §5.
  */
 export const CAN_WALK = process.platform === 'linux' && existsSync('/proc/self/fd')
 
@@ -14,8 +14,8 @@ const FOLDER = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW
 /** Without O_NONBLOCK, opening a planted pipe would wait for a writer and hold a thread of the pool forever. */
 const FILE = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
 /**
- * Errors for a link, for a file in place of a folder, for a missing name and for a name without permission.
- * All mean that there is no such file.
+ * Errors for a link, for a file where a folder is expected, for a missing name and for missing permission. All
+ * count as a missing file.
  */
 const NOT_THERE = new Set([
   'ENOENT',
@@ -28,14 +28,14 @@ const NOT_THERE = new Set([
   'ENAMETOOLONG',
 ])
 
-/** Folders that a walk reaches as quickly. */
+/** Number of folders in a path from which opening the whole path at once is faster than a walk. */
 const WALKED_MAX = 2
 
 export function isNotThere(cause: unknown): boolean {
   return NOT_THERE.has(codeOf(cause))
 }
 
-/** The path of an entry in an open folder, for a single system call that does not follow a link at its end. */
+/** The path of an entry in an open folder, for a single system call; the call itself must not follow a link at the end. */
 export function nameIn(folder: FileHandle, name: string | Buffer): Buffer {
   return Buffer.concat([Buffer.from(`/proc/self/fd/${folder.fd}/`), Buffer.from(name)])
 }
@@ -44,9 +44,9 @@ export function nameIn(folder: FileHandle, name: string | Buffer): Buffer {
  * Opens a folder below `root`. The caller closes it. Throws the system's error; `isNotThere` recognizes the
  * errors of a missing folder.
  * @param segments each without a slash, none empty, `.` or `..`: as from `parseContainerPath`
- * @param mayMake true creates missing folders. The topmost is synced to the disk; a caller that writes into
- * the last folder and syncs that one brings the folders between to the disk too, since they were created
- * before
+ * @param mayMake true creates missing folders. The topmost one is synced to the disk. When the caller later
+ * writes into the last folder and syncs it, the folders in between reach the disk too, since they were created
+ * earlier
  */
 export async function openFolder(
   root: string,
@@ -62,9 +62,9 @@ export async function openFolder(
 }
 
 /**
- * Opens a folder by its whole path, and then asks the system where the opened folder lies: what was opened
- * through a link lies elsewhere. Each step of a walk is two calls of the system, this is three in all.
- * @returns null when there is no such folder, or it does not lie there: the walk finds out why
+ * Opens a folder by its whole path, and then asks the system for its real path, which differs if a link was
+ * followed. A walk needs two system calls for each folder, this needs three in total.
+ * @returns null when there is no such folder, or its real path differs: a walk then finds the cause
  */
 async function openBelow(top: FileHandle, segments: readonly string[]): Promise<FileHandle | null> {
   if (segments.length < WALKED_MAX) return null
@@ -107,7 +107,7 @@ export function openFolderIn(folder: FileHandle, name: string | Buffer): Promise
 
 /**
  * Opens a plain file in an open folder for reading.
- * @returns null for other kinds of files, and for a file with a second name, which may be outside
+ * @returns null for other kinds of files, and for a file with a second hard link, which may be outside
  */
 export async function openFileIn(folder: FileHandle, name: string): Promise<FileHandle | null> {
   const file = await open(nameIn(folder, name), FILE)
@@ -135,7 +135,7 @@ export async function* entriesOf(
   }
 }
 
-/** @returns false when the name is taken */
+/** @returns false when the name already exists */
 async function makeMissing(folder: FileHandle, segment: string): Promise<boolean> {
   return mkdir(nameIn(folder, segment)).then(
     () => true,

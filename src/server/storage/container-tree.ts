@@ -6,11 +6,11 @@ import { entriesOf, isNotThere, nameIn, openFolderIn } from './container-paths.t
 import { factsOf } from './stored-file.ts'
 import { codeOf, errorOf } from './disk-failure.ts'
 
-/** Names of one folder that are held at once: a folder with more names is read several times. Decision. */
+/** Names of one folder that are kept in memory at once: a folder with more names is read several times. Decision. */
 const NAMES_HELD_MAX = 4_096
-/** Entries that one page of a listing may cost: a container may hold a million empty folders. Decision. */
+/** Cost, in entries, that one page of a listing may have: a container may hold a million empty folders. Decision. */
 const PAGE_COST_MAX = 100_000
-/** Entries that a folder counts for in the cost of a page. Decision. */
+/** Cost of a folder in entries, for the cost of a page. Decision. */
 const FOLDER_COST = 40
 const SLASH = Buffer.from('/')
 /** A byte order mark at the beginning of a path is part of its name. */
@@ -19,14 +19,14 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 /** A walk reached its limit of entries. */
 export class WalkTooLong extends Error {}
 
-/** The walk's caller has left. */
+/** The caller of the walk has left. */
 export class WalkEnded extends Error {}
 
 export interface Walk {
   /** Only paths greater than this path, by bytes; empty for all. */
   readonly after: Buffer
   readonly signal: AbortSignal | null
-  /** Entries that may still be read. */
+  /** Number of entries that may still be read. */
   left: number
 }
 
@@ -42,8 +42,8 @@ export function wholeWalk(after: string | null = null): Walk {
 
 /**
  * Plain files below an open folder, in the order of the bytes of their paths, without following a link. Files
- * that vanish meanwhile are left out, and so are paths that no id can name. Memory is bounded for any folder.
- * Throws WalkTooLong, WalkEnded, and the system's errors.
+ * that disappear meanwhile and paths that cannot be encoded as an id are left out. Memory is bounded for any
+ * folder. Throws WalkTooLong, WalkEnded, and the system's errors.
  */
 export async function* filesBelow(
   folder: FileHandle,
@@ -73,7 +73,7 @@ interface Place {
   readonly walk: Walk
 }
 
-/** The key of an entry is its name, and a folder's key ends with a slash: in the order of keys, paths come in their own order. */
+/** The key of an entry is its name; a folder's key ends with a slash. Sorted by key, the entries give paths in the order of their bytes. */
 async function* at(
   folder: FileHandle,
   { prefix, key, walk }: Place & { readonly key: Buffer },
@@ -98,7 +98,7 @@ async function* at(
   }
 }
 
-/** The smallest keys of a folder that come after `done` and may contain a path after the walk's, sorted. */
+/** The smallest keys of a folder, sorted, that are greater than `done` and may contain a path after the walk's start. */
 async function nextKeys(
   folder: FileHandle,
   { prefix, done, walk }: Place & { readonly done: Buffer | null },
@@ -135,7 +135,7 @@ function textOf(path: Buffer): string | null {
 /** Result of one pass. */
 interface Removal {
   removed: number
-  /** Folders that were moved to the top. */
+  /** Number of folders that were moved to the top. */
   moved: number
   refusal: Error | null
 }
@@ -143,7 +143,7 @@ interface Removal {
 /**
  * Removes a folder with all its contents, at any depth: folders inside others are moved to the top, so that
  * one level at a time is open. Links are removed, never followed; an entry that another process removes first
- * is no failure. An entry that cannot be removed does not stop the rest; its error is thrown at the end.
+ * is not an error. An entry that cannot be removed does not stop the rest; its error is thrown at the end.
  * @returns the number of removed files
  */
 export async function removeFolder(parent: FileHandle, name: string): Promise<number> {

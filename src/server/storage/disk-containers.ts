@@ -32,11 +32,11 @@ import { Semaphore } from '../structures/semaphore.ts'
 const PAGE_CONTAINERS = 1_000
 /** Listings that one front makes at once. Decision. */
 const WALKS_MAX = 2
-/** Listings that wait in one front; `busy` beyond. Decision. */
+/** Listings that may wait in one front; further ones fail with `busy`. Decision. */
 const WALKS_WAITING_MAX = 16
 /** A sandbox, perhaps as another user, reads the files that callers upload. */
 const FILE_MODE = 0o644
-/** Errors when other entries are in the way of a file or its folders. */
+/** Errors when another entry exists where a file or one of its folders is needed. */
 const IN_THE_WAY = new Set(['EISDIR', 'ENOTDIR', 'ELOOP', 'ENOTEMPTY', 'EEXIST'])
 /** Errors when an entry on the path is not a folder. */
 const NO_FOLDER = new Set(['ENOTDIR', 'ELOOP'])
@@ -53,7 +53,7 @@ interface Folders {
   readonly trash: string
 }
 
-/** Containers as folders of this machine, which a sandbox may write at the same time. */
+/** Containers stored as folders of this machine; a sandbox may write into them at the same time. */
 export function openDiskContainers(folders: Folders, canWalk = CAN_WALK): ContainerFolders {
   const guarded = async <T>(work: () => Promise<Outcome<T>>): Promise<Outcome<T>> => {
     if (!canWalk) return fail('containers_unsupported')
@@ -139,7 +139,7 @@ async function newestIn(root: string, container: ContainerRef): Promise<Outcome<
   return ok(newest)
 }
 
-/** The folder itself counts: a sandbox that has just started has written nothing, and must not lose its folder. */
+/** The folder itself counts too: a sandbox that has just started has not written anything yet, and must not lose its folder. */
 async function newestBelow(folder: FileHandle): Promise<Date> {
   let { mtime: newest } = await folder.stat()
   for await (const { changedAt } of filesBelow(folder, Buffer.alloc(0), wholeWalk())) {
@@ -225,7 +225,7 @@ async function listContainers(
   return ok({ containers, cursor: null })
 }
 
-/** Moves the container away first, so that a writer who comes now begins a new container. */
+/** First moves the container into the trash, so that a later writer creates a new container. */
 async function removeContainer(
   { folder, trash }: Folders,
   container: ContainerRef,
@@ -252,7 +252,7 @@ async function removeContainer(
 }
 
 /**
- * Removes the remains of a crash: entries that were moved here long ago, so that no process works on them. An
+ * Removes the remains of crashes: entries that were moved here so long ago that no process works on them. An
  * entry that cannot be removed does not stop the rest.
  */
 async function emptyTrash(trash: string, idleMs: number): Promise<Outcome<number>> {
@@ -270,7 +270,7 @@ async function emptyTrash(trash: string, idleMs: number): Promise<Outcome<number
   return ok(removed)
 }
 
-/** The name of the container belonged to a link or a file. */
+/** The entry with the container's name was a link or a file. */
 async function removeFromTrash(trash: string, name: string): Promise<number> {
   const parent = await openFolder(trash, [])
   try {
@@ -295,7 +295,7 @@ async function changedAfter(trash: string, moved: string, limit: Date): Promise<
   }
 }
 
-/** @returns false when a new container has the place already */
+/** @returns false when a new container already exists there */
 function movedBack(from: string, to: Buffer): Promise<boolean> {
   return rename(from, to).then(
     () => true,

@@ -3,12 +3,12 @@ import type { Failure, Outcome } from '../../schemas/failures.ts'
 const FULL = new Set(['ENOSPC', 'EDQUOT'])
 const ERRNO = /^E[A-Z0-9]+$/
 
-/** The failure for the error of a system call: EIO, EMFILE, EROFS and the like mean that storage is unavailable now. */
+/** The failure for the error of a system call: EIO, EMFILE, EROFS and similar errors mean that storage is temporarily unavailable. */
 export function diskFailure(cause: unknown): Failure {
   return { name: FULL.has(codeOf(cause)) ? 'storage_full' : 'storage_unavailable', retryAfterS: 1, cause }
 }
 
-/** Runs system calls. The system's errors become failures; a bug is thrown again. */
+/** Runs system calls. The system's errors become failures; other errors, which are bugs, are thrown again. */
 export async function reachDisk<T>(work: () => Promise<Outcome<T>>): Promise<Outcome<T>> {
   try {
     return await work()

@@ -20,7 +20,7 @@ import { sync } from './sync.ts'
 import { isObjectId, objectIdOf } from './stored-ids.ts'
 
 /**
- * Storage in one folder of this machine, or of a file system that nodes share: `objects`, `staging`,
+ * Storage in one folder of this machine or of a file system that nodes share: `objects`, `staging`,
  * `containers` and `trash`, which must be on one file system, since files move between them by name. Throws
  * the system's error when the folders cannot be created.
  */
@@ -61,7 +61,7 @@ const PAGE_OBJECTS = 1_000
 /** Errors of file systems without hard links. */
 const NO_LINKS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'])
 
-/** Objects of files below one folder, spread over 4,096 folders by the hash of their id. */
+/** Objects of files below one folder, distributed to 4,096 subfolders by the hash of their id. */
 class DiskObjects {
   readonly #root: string
 
@@ -73,7 +73,7 @@ class DiskObjects {
     await mkdir(this.#root, { recursive: true, mode: 0o700 })
   }
 
-  /** Syncs the content first, then its name, then the folder: the name never refers to less than the whole. */
+  /** Syncs the content first, then its name, then the folder: the name never refers to an incomplete object. */
   async publish(objectId: string, staging: Staging, signal?: AbortSignal): Promise<Outcome<null>> {
     if (signal?.aborted === true) return { ok: false, failure: endedBy(signal) }
     return reachDisk(async () => {
@@ -113,7 +113,7 @@ class DiskObjects {
     )
   }
 
-  /** @param cursor `folder/name` of the last object of the page before */
+  /** @param cursor `folder/name` of the last object of the previous page */
   list(cursor: string | null): Promise<Outcome<ObjectPage>> {
     return reachDisk(async (): Promise<Outcome<ObjectPage>> => {
       const [afterFolder = '', afterName = ''] = cursor?.split('/') ?? []
@@ -155,7 +155,7 @@ async function linkOnce(from: string, to: string): Promise<void> {
   try {
     await link(from, to)
   } catch (cause) {
-    // The name has these very bytes already: an earlier attempt came this far.
+    // The name already refers to this same file: an earlier attempt created the link.
     if (codeOf(cause) === 'EEXIST' && (await lstat(from)).ino === (await lstat(to)).ino) return
     if (!NO_LINKS.has(codeOf(cause)) || (await lstat(to).catch(() => null)) !== null) throw cause
     await rename(from, to)

@@ -48,7 +48,7 @@ export function s3Mark(options: Omit<S3Options, 'stagingFolder'>): PlaceMark {
 /** Name of the mark next to the folders of the objects, and its key below the prefix of a bucket. */
 export const MARK_NAME = 'installation'
 
-/** The mark of the installation in the folder of the objects, which nodes may share by a file system. */
+/** The mark of the installation in the folder of the objects, which several nodes may share. */
 export function diskMark(folder: string): PlaceMark {
   const path = join(folder, MARK_NAME)
   return {

@@ -9,13 +9,13 @@ export interface S3Options {
   /** Prefix of every key: empty, or ending in a slash. */
   readonly prefix: string
   readonly region: string
-  /** Null: Amazon's own endpoint of the region. */
+  /** Null: Amazon's endpoint for the region. */
   readonly endpoint: string | null
   readonly accessKeyId: string
   readonly secretAccessKey: Secret
-  /** True: the bucket is part of the path; most servers but Amazon's need this. */
+  /** True: the bucket is part of the path; most servers other than Amazon's need this. */
   readonly isPathStyle: boolean
-  /** Many S3-compatible servers do not know the checksums that the client adds by itself. */
+  /** Many S3-compatible servers do not support the checksums that the client adds by default. */
   readonly checksums: 'WHEN_REQUIRED' | 'WHEN_SUPPORTED'
   /** The folder of this machine to which uploads are written before they are published. */
   readonly stagingFolder: string
@@ -23,13 +23,13 @@ export interface S3Options {
   readonly owner?: string | undefined
   /** Milliseconds until connected. */
   readonly connectMs?: number
-  /** Milliseconds without any progress of a call. */
+  /** Milliseconds without progress after which an attempt ends. */
   readonly stallMs?: number
   /** Milliseconds before the first repetition of a failed call; each further wait is twice as long. */
   readonly backoffMs?: number
 }
 
-/** Attempts of one call, the first included. Decision. */
+/** Attempts of one call, including the first. Decision. */
 const TRIES_MAX = 4
 /** Milliseconds until connected. Decision. */
 const CONNECT_MS = 3_000
@@ -40,15 +40,15 @@ const BACKOFF_MS = 100
 /** Sockets of one process to the bucket's server. Decision. */
 const SOCKETS_MAX = 256
 
-/** Reports progress of the call; without it the attempt ends after the stall time. */
+/** Reports progress of the call; an attempt without progress for the stall time is aborted. */
 export type Progress = () => void
 /** One attempt of a call. */
 export type Try<T> = (signal: AbortSignal, progress: Progress) => Promise<T>
 
-/** Without a logger the client writes to the console, between the lines of the log. */
+/** Without a logger the client would write to the console, between the log lines. */
 const SILENT = { trace() {}, debug() {}, info() {}, warn() {}, error() {} }
 
-/** The client with Sluice's own timeouts and repetitions: only Sluice can read a staging file again. */
+/** The client with Sluice's own timeouts and retries, because only Sluice can read a staging file again. */
 export class S3Calls {
   readonly client: S3Client
   readonly bucket: string
@@ -70,8 +70,8 @@ export class S3Calls {
       responseChecksumValidation: options.checksums,
       maxAttempts: 1,
       logger: SILENT,
-      // The client looks for settings that are missing here in the environment and in files of the home
-      // directory.
+      // If these settings were missing, the client would look for them in the environment and in files of the
+      // home directory.
       retryMode: 'standard',
       defaultsMode: 'standard',
       useDualstackEndpoint: false,
@@ -82,7 +82,7 @@ export class S3Calls {
       userAgentAppId: 'sluice',
       requestHandler: {
         connectionTimeout: options.connectMs ?? CONNECT_MS,
-        // A slow reader may pause the socket for any time: Sluice judges stalls itself.
+        // A slow reader may pause the socket for any length of time, so Sluice detects stalls itself.
         socketTimeout: 0,
         requestTimeout: 0,
         socketAcquisitionWarningTimeout: 60_000,
@@ -94,7 +94,7 @@ export class S3Calls {
 
   /**
    * Runs a call, and repeats it when the server or the connection failed. Failures: the `refusals`,
-   * storage_full, storage_unavailable, and the failure of the signal's end.
+   * storage_full, storage_unavailable, and the failure of the signal.
    * @param refusals failures for certain error names, instead of `storage_unavailable`
    */
   async run<T>(
@@ -116,7 +116,7 @@ export class S3Calls {
     }
   }
 
-  /** Waits before repetition `nth`, or until the signal. */
+  /** Waits before retry `nth`, or until the signal is aborted. */
   async pause(nth: number, signal?: AbortSignal): Promise<void> {
     await sleepFor(this.#backoffMs * 2 ** (nth - 1), undefined, signal === undefined ? {} : { signal }).catch(
       () => undefined,
@@ -156,7 +156,7 @@ export function nameOf(cause: unknown): string {
   return cause instanceof Error ? cause.name : ''
 }
 
-/** Repeats after server errors, timeouts and faults of the connection; not after refusals. */
+/** Repeats after server errors, timeouts and connection errors; not after refusals. */
 function mayRepeat(cause: unknown): boolean {
   if (!(cause instanceof S3ServiceException)) return true
   return (
@@ -166,7 +166,7 @@ function mayRepeat(cause: unknown): boolean {
   )
 }
 
-/** First status of a server's fault. */
+/** First status of server errors. */
 const SERVER_FAULT = 500
 
 function isGone(signal: AbortSignal | undefined): boolean {

@@ -5,13 +5,13 @@ import { head } from './s3-objects.ts'
 
 /** Milliseconds for all requests of the check together. Decision. */
 const BUCKET_MS_MAX = 6_000
-/** Milliseconds until connected, and for the answer to one request. Decision. */
+/** Time limits for connecting and for the answer to one request. Decision. */
 const TIMES = { connectMs: 1_500, stallMs: 3_000 } as const
 /** A key next to the objects, so that the same permissions apply to it; a sweep would remove it. */
 const PROBE = 'objects/doctor'
-/** The ETag of no object: a server that knows the condition never writes under it. */
+/** The ETag of no object: a server that supports conditional writes never writes with it. */
 const NO_ETAG = '"00000000000000000000000000000000"'
-/** Errors of a server that would have written without the condition. */
+/** Errors of a server that does not support the condition and would have written. */
 const WOULD_WRITE = new Set([
   'NoSuchKey',
   'PreconditionFailed',
@@ -70,7 +70,7 @@ export async function lookAtBucket(
   }
 }
 
-/** @returns milliseconds of the attempt that was answered */
+/** @returns milliseconds taken by the attempt that was answered */
 function list(calls: S3Calls, signal: AbortSignal): Promise<Outcome<number>> {
   const command = new ListObjectsV2Command({
     Bucket: calls.bucket,
@@ -84,7 +84,7 @@ function list(calls: S3Calls, signal: AbortSignal): Promise<Outcome<number>> {
   }, signal)
 }
 
-/** @returns true when the server did write, since it does not know the condition */
+/** @returns true when the server wrote, because it does not support the condition */
 function wouldWrite(calls: S3Calls, signal: AbortSignal): Promise<Outcome<boolean>> {
   const command = new PutObjectCommand({
     Bucket: calls.bucket,
@@ -110,7 +110,7 @@ async function remove(calls: S3Calls, signal: AbortSignal): Promise<Outcome<null
   return removed.ok ? ok(null) : removed
 }
 
-/** Keeps the server's date of the answer with the shortest round trip, refusals included. */
+/** Keeps the server's date of the answer with the shortest round trip, including refusals. */
 class Dates {
   closest: ServerDate | null = null
 
@@ -122,7 +122,7 @@ class Dates {
         this.#keep(dateOf(answer.response), beganMs, now())
         return answer
       },
-      // The last handler of this step, so that it sees refusals before they are thrown.
+      // The last handler of this step, so that it also receives error responses before they are thrown.
       { step: 'deserialize', priority: 'low', name: 'sluiceDates' },
     )
   }
@@ -134,7 +134,7 @@ class Dates {
   }
 }
 
-/** NaN when the answer has no date. The library does not type an answer before reading it. */
+/** NaN when the answer has no date. The library has no type for an answer that is not yet parsed. */
 function dateOf(response: unknown): number {
   const headers: unknown =
     typeof response === 'object' && response !== null ? Reflect.get(response, 'headers') : null

@@ -43,7 +43,7 @@ export async function putFile(
     const { size } = await stat(put.staging.path)
     const body = createReadStream(put.staging.path, { highWaterMark: STORAGE_PIECE_BYTES })
     const unread = new AbortController()
-    // The client has no listener: without this one, a disk that cannot be read would end the process.
+    // The client adds no listener: without this one, a disk that cannot be read would end the process.
     body.on('error', (cause) => unread.abort(cause))
     try {
       await calls.client.send(
@@ -91,7 +91,7 @@ export function factsOf(
 
 export interface KeyNames {
   readonly missing: FailureName
-  /** Failure when the key has another object than the opened one: damage when objects are never replaced. */
+  /** Failure when the key now has another object than the opened one; it means damage where objects are never replaced. */
   readonly replaced: FailureName
 }
 
@@ -111,7 +111,7 @@ export async function openKey(
         { key, etag: answer.value.ETag, replaced: names.replaced, from, to },
         options ?? {},
       ),
-    // A read of another object fails.
+    // No check is needed: reading another object fails by its ETag.
     isUnchanged: () => Promise.resolve(ok(true)),
     close: () => Promise.resolve(),
   })
@@ -123,7 +123,7 @@ export async function statKey(calls: S3Calls, key: string): Promise<Outcome<Obje
   return answer.failure.name === 'content_missing' ? ok(null) : answer
 }
 
-/** @returns false without an object, which S3 itself does not report */
+/** @returns false when there was no object; S3 itself does not report this */
 export async function removeKey(calls: S3Calls, key: string): Promise<Outcome<boolean>> {
   const there = await statKey(calls, key)
   if (!there.ok) return there
@@ -132,13 +132,13 @@ export async function removeKey(calls: S3Calls, key: string): Promise<Outcome<bo
   return removed.ok ? ok(true) : removed
 }
 
-/** Succeeds whether the key exists or not. */
+/** Succeeds even if the key does not exist. */
 function deleteKey(calls: S3Calls, key: string): Promise<Outcome<unknown>> {
   const command = new DeleteObjectCommand({ Bucket: calls.bucket, Key: key })
   return calls.run((ending) => calls.client.send(command, { abortSignal: ending }))
 }
 
-/** @returns false when the key has another object than the one with this ETag by now, or none */
+/** @returns false when the key no longer has the object with this ETag */
 export async function deleteListed(
   calls: S3Calls,
   key: string,
@@ -184,9 +184,9 @@ export async function listKeys(
   return ok({ keys, hasMore: answer.value.IsTruncated === true })
 }
 
-/** The answer to a HEAD has no body with more than the 404. */
+/** The answer to a HEAD request has no body, so the error name is derived from the 404. */
 const MISSING = { NotFound: 'content_missing', NoSuchKey: 'content_missing' } as const
-/** Errors of a conditional removal. */
+/** Errors of a conditional removal that mean the listed object no longer exists. */
 const STAYS = { ...MISSING, PreconditionFailed: 'content_missing' } as const
 
 async function isOurs(
@@ -200,7 +200,7 @@ async function isOurs(
   return there.Metadata?.[PUT_MARK] === mark
 }
 
-/** Every piece that the socket takes is progress. */
+/** Every piece that the socket accepts counts as progress. */
 function watched(body: ReturnType<typeof createReadStream>, progress: Progress): typeof body {
   return body.on('data', () => progress()).pause()
 }
@@ -213,12 +213,12 @@ function decodeKey(text: string): string {
   }
 }
 
-/** Interruptions of a body in a row, without a byte between them. Decision. */
+/** Consecutive interruptions of a body without a byte in between. Decision. */
 const BREAKS_MAX = 3
 
 interface Target {
   readonly key: string
-  /** The ETag that must still match: bytes of a replaced object are never joined to those of its predecessor. */
+  /** The ETag that must still match: bytes of two versions of an object are never mixed. */
   readonly etag: string | undefined
   /** Failure when the ETag no longer matches. */
   readonly replaced: FailureName
@@ -232,14 +232,14 @@ interface Body {
 }
 
 /**
- * Reads a range over the network. Reads the socket only when the caller asks for bytes. After an interrupted
- * body a new request gets the rest.
+ * Reads a range over the network. Reads the socket only when the caller asks for bytes. After an interruption
+ * a new request reads the rest.
  */
 class RangeReader implements ByteReader {
   readonly #calls: S3Calls
   readonly #target: Target
   readonly #signal: AbortSignal | undefined
-  /** Without it, a request in flight at the close of the reader would open a body that is never read. */
+  /** Aborts a request that is in flight when the reader is closed; otherwise it would open a body that is never read. */
   readonly #closing = new AbortController()
   #at: number
   #body: Body | null = null
@@ -327,7 +327,7 @@ class RangeReader implements ByteReader {
     this.#body = null
   }
 
-  /** Reads the body to its end without waiting, since only a body read to its end returns its connection. */
+  /** Reads the body to its end in the background, since a connection can be reused only after its body was read completely. */
   #leave(): void {
     const body = this.#body
     this.#body = null
@@ -367,7 +367,7 @@ async function getRange(
   if (!(body instanceof Readable)) throw new WrongRange('the storage returned no body')
   if (length !== to - from || !(answer.ContentRange ?? '').startsWith(`bytes ${from}-`)) {
     body.destroy()
-    // The bytes of a server that ignores ranges would pass for the requested ones.
+    // Otherwise the bytes of a server that ignores ranges would be mistaken for the requested ones.
     throw new WrongRange(`requested ${from} to ${to}, got ${answer.ContentRange ?? 'everything'}`)
   }
   return body

@@ -120,7 +120,7 @@ function s3Containers(calls: S3Calls): ContainerFolders {
   }
 }
 
-/** Skips keys that no path names (folder marks, `//`); these cost another page, never a short page. */
+/** Skips keys that are not valid paths (folder marks, `//`); they may cause another request, but never a short page. */
 async function listFiles(
   calls: S3Calls,
   prefix: string,
@@ -142,7 +142,7 @@ async function listFiles(
   }
 }
 
-/** After the first key of a container the next request skips the container's other keys, however many. */
+/** After the first key of a container the next request skips all other keys of the container. */
 async function listContainers(
   calls: S3Calls,
   root: string,
@@ -161,7 +161,7 @@ async function listContainers(
   return ok({ containers: [...found.values()], cursor: listed.value.hasMore ? last : null })
 }
 
-/** Removes key by key: keys that are written meanwhile stay, even at the place of a listed key. */
+/** Removes key by key: objects that are written meanwhile are kept, even under a listed key. */
 async function removeAll(
   calls: S3Calls,
   prefix: string,

@@ -9,8 +9,8 @@ import { MIB } from '../../schemas/limits/limits.ts'
 /** Bytes that uploads leave free on the disk. Decision. */
 export const STORAGE_SPARE_BYTES = 64 * MIB
 /**
- * Inodes that uploads leave free on the disk, where the file system has a fixed number of inodes; a hundredth
- * of a small number. C33; Decision.
+ * Inodes that uploads leave free on the disk, when the file system has a fixed number of inodes; on a small
+ * file system a hundredth of them. C33; Decision.
  */
 export const STORAGE_SPARE_INODES = 10_000
 
@@ -21,7 +21,7 @@ const OF_OWNER = '.'
 /** The name of a file with an owner; the first group is the owner. */
 const OWNED = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\./
 
-/** Removes files whatever the disk's clock says. */
+/** Removes files regardless of the disk's clock. */
 const AT_ONCE_MS = Number.MIN_SAFE_INTEGER
 
 interface Admitted {
@@ -30,7 +30,7 @@ interface Admitted {
 }
 
 /**
- * The folder to which uploads are written before they are published, and the accounting of the room that they
+ * The folder to which uploads are written before they are published, and the accounting of the space that they
  * still need there.
  */
 export class StagingFolder {
@@ -52,7 +52,7 @@ export class StagingFolder {
   /** Failures: storage_full, storage_unavailable. */
   async stage(expectedBytes: number): Promise<Outcome<Staging>> {
     const own: Admitted = { path: join(this.#folder, `${this.#owner}${randomUUID()}`), expectedBytes }
-    // Counted before the first await: of two simultaneous uploads the second sees the first.
+    // Counted before the first await, so that of two simultaneous uploads the second one sees the first.
     this.#admitted.add(own)
     const room = await reachDisk(async () => ok(await this.#hasRoom()))
     if (room.ok && room.value) return ok({ path: own.path, discard: () => this.#discard(own) })
@@ -90,14 +90,14 @@ export class StagingFolder {
     let wanted = 0
     for (const { expectedBytes } of this.#admitted) wanted += expectedBytes
     if (wanted <= free) return true
-    // Written bytes count twice so far: as used and as wanted.
+    // Written bytes are counted twice until here: as used and as expected.
     for (const { path, expectedBytes } of this.#admitted)
       wanted -= Math.min(expectedBytes, await writtenBytes(path))
     return wanted <= free
   }
 
   async #discard(own: Admitted): Promise<void> {
-    // The sweep finds a file that could not be removed.
+    // The sweep removes a file that could not be removed here.
     await unlink(own.path).catch(() => undefined)
     this.#admitted.delete(own)
   }
@@ -109,7 +109,7 @@ interface Inodes {
   readonly ffree: number
 }
 
-/** A file of one byte takes an inode, and so does each of its folders: a disk can run out of inodes with all its bytes free. */
+/** Even a file of one byte takes an inode, and so does each of its folders: a disk can run out of inodes while most of its bytes are free. */
 function hasInodes({ files, ffree }: Inodes, uploads: number): boolean {
   const spare = Math.min(STORAGE_SPARE_INODES, Math.floor(files * SPARE_SHARE))
   return files === 0 || ffree - spare >= uploads
@@ -132,7 +132,7 @@ async function writtenBytes(path: string): Promise<number> {
   return (await lstat(path).catch(() => null))?.size ?? 0
 }
 
-/** A file that vanished meanwhile counts as just changed; other kinds of entries are skipped. */
+/** A file that disappeared meanwhile counts as just changed; entries that are not files are skipped. */
 async function fileChangedAtMs(path: string): Promise<number> {
   try {
     const stats = await lstat(path)

@@ -9,7 +9,7 @@ import type { ByteReader } from '../ports/byte-streams.ts'
 import { diskFailure, reachDisk } from './disk-failure.ts'
 import { MIB } from '../../schemas/limits/limits.ts'
 
-/** Bytes of large pieces that all readers of a process hold together. Decision. */
+/** Total bytes of large pieces in all readers of a process. Decision. */
 export const READ_AHEAD_BYTES_MAX = 32 * MIB
 
 export function storedFile(handle: FileHandle, stats: BigIntStats, deps: ReaderDeps = {}): StoredObject {
@@ -28,8 +28,8 @@ export function storedFile(handle: FileHandle, stats: BigIntStats, deps: ReaderD
     descriptor: handle.fd,
     read: (from, to, options) =>
       new PieceReader({ read: readPiece, buffers, now }, { from, to }, options ?? {}),
-    // Compares no other times: those change also when the file is removed or replaced, and an open file stays
-    // complete.
+    // Compares only size and modification time: the other times also change when the file is removed or
+    // replaced, while an open file stays complete.
     isUnchanged: () =>
       reachDisk(async () => {
         const { size, mtimeNs } = await handle.stat({ bigint: true })
@@ -38,7 +38,7 @@ export function storedFile(handle: FileHandle, stats: BigIntStats, deps: ReaderD
     async close() {
       if (isClosed) return
       isClosed = true
-      // A read in progress would use another file with the same descriptor.
+      // Otherwise a read in progress could access another file that gets the same descriptor.
       await Promise.all(reads)
       await handle.close()
     },
@@ -50,7 +50,7 @@ export interface ReaderDeps {
   readonly now?: () => number
 }
 
-/** Any write changes the times, and any replacement the inode. */
+/** Every write changes the times, and every replacement changes the inode. */
 export function factsOf(stats: BigIntStats): ObjectFacts {
   return {
     sizeBytes: Number(stats.size),
@@ -88,16 +88,16 @@ interface Piece {
 }
 
 /**
- * Reads a range of a file piece by piece. A reader that keeps up gets larger pieces, and the next one is read
- * while the caller works on the piece before: fewer turns of the file pool, and no wait for them. A slow
- * reader holds one small piece. Design §5.
+ * Reads a range of a file piece by piece. A fast reader gets larger pieces, and the next piece is read while
+ * the caller processes the previous one, so there are fewer calls on the thread pool and the caller does not
+ * wait for them. A slow reader occupies one small piece. Design §5.
  */
 export class PieceReader implements ByteReader {
   readonly #source: PieceSource
   readonly #options: ReadOptions
   readonly #to: number
   #at: number
-  /** Buffer of the last piece given out; null also while the caller owns it. */
+  /** Buffer of the last returned piece; null also when the caller owns it. */
   #lent: Buffer | null = null
   readonly #pace: KeepingUp
   #ahead: Promise<Piece> | null = null
@@ -157,7 +157,7 @@ export class PieceReader implements ByteReader {
     this.#lent = null
   }
 
-  /** Null at the end of the range, and when there is no room to read ahead. */
+  /** Starts a read. Null at the end of the range, and when there is no room to read ahead. */
   #read(): Promise<Piece> | null {
     const leftBytes = this.#to - this.#at
     if (leftBytes <= 0) return null
@@ -172,7 +172,7 @@ export class PieceReader implements ByteReader {
       return Buffer.allocUnsafeSlow(Math.min(STORAGE_PIECE_BYTES, leftBytes))
     const { buffers } = this.#source
     const large = this.#pace.isSteady ? buffers.large() : null
-    // The reader's small buffer may be in use already.
+    // The reader's small buffer may already be in use.
     return large ?? (this.#lent === null ? buffers.small() : null)
   }
 
@@ -190,10 +190,10 @@ export class PieceReader implements ByteReader {
   }
 }
 
-/** Bytes of buffers of each size that are kept for later readers. Decision. */
+/** Bytes of free buffers of each size that are kept for later readers. Decision. */
 const FREE_BYTES_MAX = 16 * 1_048_576
 
-/** Buffers that readers of files share: a download then allocates nothing for a piece. */
+/** Buffers that readers of files share: a download then allocates no memory for its pieces. */
 export class PieceBuffers {
   readonly #free = { small: [] as Buffer[], large: [] as Buffer[] }
   #largeBytesLent = 0
@@ -203,14 +203,14 @@ export class PieceBuffers {
     return this.#free.small.pop() ?? Buffer.allocUnsafeSlow(STORAGE_PIECE_BYTES)
   }
 
-  /** @returns null when READ_AHEAD_BYTES_MAX are lent */
+  /** @returns null when READ_AHEAD_BYTES_MAX are in use */
   large(): Buffer | null {
     if (this.#largeBytesLent + LARGE_PIECE_BYTES > READ_AHEAD_BYTES_MAX) return null
     this.#largeBytesLent += LARGE_PIECE_BYTES
     return this.#free.large.pop() ?? Buffer.allocUnsafeSlow(LARGE_PIECE_BYTES)
   }
 
-  /** @param buffer lent by this object; to be returned once */
+  /** @param buffer obtained from this object; to be returned exactly once */
   giveBack(buffer: Buffer): void {
     const isLarge = buffer.length === LARGE_PIECE_BYTES
     if (isLarge) this.#largeBytesLent -= LARGE_PIECE_BYTES

@@ -2,10 +2,10 @@ import { open, type FileHandle } from 'node:fs/promises'
 import { FSYNCS_MAX } from '../../schemas/files/file-limits.ts'
 import { Semaphore } from '../structures/semaphore.ts'
 
-/** Shared by the whole process: sixty syncs at once on the thread pool delayed an unrelated `stat` by 172 ms. Design §2. */
+/** Shared by the whole process, because sixty concurrent syncs on the thread pool delayed an unrelated `stat` by 172 ms. Design §2. */
 const turns = new Semaphore(FSYNCS_MAX)
 
-/** Syncs a file, or the names in a folder, to the disk. Throws the system's error. */
+/** Syncs a file, or the entries of a folder, to the disk. Throws the system's error. */
 export async function sync(path: string): Promise<void> {
   await turns.run(async () => {
     const handle = await open(path, 'r')
@@ -17,7 +17,7 @@ export async function sync(path: string): Promise<void> {
   })
 }
 
-/** Like `sync`, for an open file, which stays open. */
+/** As `sync`, but for an open file, which stays open. */
 export async function syncOpen(handle: FileHandle): Promise<void> {
   await turns.run(() => handle.sync())
 }

@@ -2,7 +2,7 @@ import { fail, type Outcome } from '../../schemas/failures.ts'
 import { endedBy } from '../../schemas/values/call-ended.ts'
 
 export interface FairSemaphoreOptions {
-  /** Sum of the weights of all pieces of work that may run at once. */
+  /** Sum of the weights of all work that may run at once. */
   readonly places: number
   /** Sum of the weights of a tenant's work that may run at once; all places when left out. */
   readonly placesOfOne?: number
@@ -10,7 +10,7 @@ export interface FairSemaphoreOptions {
   readonly waitingMax?: number
   /** Pieces of work of a tenant that may wait; any number when left out. */
   readonly waitingOfOneMax?: number
-  /** Milliseconds that a piece of work waits at most; without an end when left out. */
+  /** Milliseconds that work waits at most; no limit when left out. */
   readonly waitMs?: number
 }
 
@@ -37,7 +37,10 @@ interface Tenant {
   running: number
 }
 
-/** While the sum of weights fits. Tenants with waiting work take turns, each with its oldest: one that floods the semaphore waits for itself. */
+/**
+ * Runs work while the sum of its weights fits. Tenants with waiting work take turns, each with its oldest: a tenant
+ * that floods the semaphore waits only for itself.
+ */
 export class FairSemaphore {
   readonly #placesOfOne: number
   readonly #waitingMax: number
@@ -72,10 +75,14 @@ export class FairSemaphore {
     }
   }
 
-  /** At once where no wait is needed. @returns gives the place back; null: too many wait already, the wait is too long, or the signal ended it */
+  /**
+   * Returns at once when no wait is needed.
+   * @returns a function that gives the place back; null when too many wait already, the wait takes too long, or the
+   * signal ended it
+   */
   enter(input: PlaceInput): Leave | null | Promise<Leave | null> {
     const { tenant: name, weight = 1 } = input
-    // Work that never fits would hold up all others.
+    // Work that never fits would block all other work.
     if (weight > this.#placesOfOne) throw new Error('a task needs more slots than the semaphore has')
     const tenant = this.#tenants.get(name) ?? { waiting: new Set(), running: 0 }
     const entered = this.#wait(tenant, input)
@@ -97,7 +104,7 @@ export class FairSemaphore {
   }
 
   #wait(tenant: Tenant, { tenant: name, weight = 1, signal }: PlaceInput): boolean | Promise<boolean> {
-    // Work that waits goes first, unless its tenant has all the places of one.
+    // Waiting work goes first, unless its tenant already uses all its places.
     if (tenant.waiting.size === 0 && this.#fits(tenant, weight) && !this.#isAnyNext()) {
       this.#tenants.set(name, tenant)
       this.#take(tenant, weight)
@@ -132,7 +139,7 @@ export class FairSemaphore {
     })
   }
 
-  /** Stops at work that does not fit yet: light work let in ahead of it would hold it up for ever. */
+  /** Stops at work that does not fit yet: otherwise lighter work could overtake it forever. */
   #letIn(): void {
     for (let next = this.#next(); next !== null; next = this.#next()) {
       const { name, tenant, first } = next

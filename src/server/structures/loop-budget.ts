@@ -2,8 +2,8 @@ import { LOOP_OTHERS_MS } from '../../schemas/limits/share-limits.ts'
 import { KIB } from '../../schemas/limits/limits.ts'
 
 /**
- * Bytes of a provider's stream that are read and passed on in one turn of a front's event loop; the rest leaves
- * in the next turns, and its connection is not read meanwhile. Decision.
+ * Bytes of a provider's stream that are read and passed on in one turn of a front's event loop; the rest is passed on
+ * in the next turns, and the connection is not read meanwhile. Decision.
  */
 export const STREAM_TURN_BYTES_MAX = 64 * KIB
 /** Milliseconds of the loop that one stream uses in a turn of it. Decision. */
@@ -11,28 +11,28 @@ export const STREAM_TURN_MS_MAX = 2
 /** Milliseconds of the loop that all streams of an organization use in a turn of it. Decision. */
 export const ORGANIZATION_TURN_MS_MAX = 8
 /**
- * Microseconds of the same while another organization is active: what its calls wait for in each of the turns
- * that they need. Decision.
+ * As ORGANIZATION_TURN_MS_MAX, in microseconds, while another organization is active: calls of that organization wait
+ * this long in each turn that they need. Decision.
  */
 export const ORGANIZATION_TURN_AMONG_US = 500
 /**
- * Milliseconds, and up to one more, for which the streams of an organization above its part of the loop wait
- * after a turn: a front that is never idle is scheduled after the other processes of its cores. Decision.
+ * Milliseconds (up to one more) that the streams of an organization above its share of the loop wait after a turn: the
+ * system schedules a front that is never idle after the other processes on its cores. Decision.
  */
 export const ORGANIZATION_REST_MS = 1
 /**
- * Milliseconds of the last second that the calls to models of all others used, below which no organization
- * rests: a few calls are no reason to leave the loop idle. Decision.
+ * Milliseconds that the model calls of all other organizations used in the last second, below which no organization
+ * pauses: a few calls are no reason to leave the loop idle. Decision.
  */
 export const REST_OTHERS_MS_LEAST = 10
 /**
- * Milliseconds of one turn of the loop above which turns are slow: then the calls to models of an organization
- * above its part are held while another organization is active. Decision.
+ * Milliseconds of one turn of the loop above which turns are slow: while turns are slow and another organization is
+ * active, the model calls of an organization above its share are held. Decision.
  */
 export const LOOP_SLOW_MS = 20
 /**
- * Least percent of the loop for one organization's calls to models, however many organizations are active; its
- * part is the loop divided by their number. Decision.
+ * Smallest percentage of the loop for one organization's calls to models, however many organizations are active;
+ * otherwise its share is the loop divided by their number. Decision.
  */
 export const ORGANIZATION_PERCENT_MIN = 20
 /** Milliseconds that a new call to a model is held at most. Decision. */
@@ -42,7 +42,7 @@ export const CALL_HELD_MS_MAX = 100
 const SLOW_FOR_MS = 100
 /** Milliseconds between two checks of a held call, and between two counts of active organizations. Decision. */
 const CHECK_MS = 10
-/** Least milliseconds that a waiting stream is expected to use. Decision. */
+/** Fewest milliseconds that a waiting stream is expected to use. Decision. */
 const EXPECTED_MS_MIN = 0.1
 
 export interface BudgetClock {
@@ -56,7 +56,7 @@ export interface BudgetClock {
 const REAL: BudgetClock = {
   now: () => performance.now(),
   afterTurn: (run) => void setImmediate(run),
-  // A timer counts from the begin of the turn that sets it.
+  // A timer counts from the start of the turn that sets it.
   later: (ms, run) => void setTimeout(run, ms + 1),
 }
 
@@ -77,14 +77,14 @@ interface Account {
   turnMs: number
   /** Milliseconds of the turn that its streams may use. */
   turnMsMax: number
-  /** The streams leave this turn out. */
+  /** The streams skip this turn. */
   isHeld: boolean
-  /** The streams leave out turns until a timer ends. */
+  /** The streams skip turns until a timer ends. */
   isResting: boolean
-  /** Milliseconds used until `usedAt`, of which old ones count less and less: those of about a second. */
+  /** Milliseconds used until `usedAt`. Older use counts less and less, so that about a second of use remains. */
   usedMs: number
   usedAt: number
-  /** Of it, at the last count of active organizations. */
+  /** The value of `usedMs` at the last count of active organizations. */
   countedMs: number
   seenAt: number
   /** Streams that wait for a turn, in order. */
@@ -93,22 +93,21 @@ interface Account {
 
 /**
  * Shares a front's event loop between the calls to models. In one turn of the loop a stream uses up to
- * STREAM_TURN_BYTES_MAX and STREAM_TURN_MS_MAX, and all streams of an organization ORGANIZATION_TURN_MS_MAX;
- * the rest waits for the next turns. While several organizations are active each uses ORGANIZATION_TURN_AMONG_US
- * of a turn, since a call of another one needs several turns, and one above its part of the loop then rests,
- * unless the others use little. While turns are slow the streams of such an organization leave out every other
- * turn, and its new calls wait up to CALL_HELD_MS_MAX. Only measured time counts, and an organization alone is
- * never held.
+ * STREAM_TURN_BYTES_MAX and STREAM_TURN_MS_MAX, and all streams of an organization ORGANIZATION_TURN_MS_MAX; the rest
+ * waits for the next turns. While several organizations are active each uses ORGANIZATION_TURN_AMONG_US of a turn,
+ * since a call of another one needs several turns, and an organization above its share of the loop then pauses, unless
+ * the others use little. While turns are slow, the streams of such an organization skip every other turn, and its new
+ * calls wait up to CALL_HELD_MS_MAX. Only measured time counts, and an organization alone is never held.
  */
 export class LoopBudget {
   readonly #clock: BudgetClock
   readonly #accounts = new Map<string, Account>()
-  /** Those with streams that wait for a turn. */
+  /** Accounts with streams that wait for a turn. */
   readonly #waiting = new Set<Account>()
   #heldCalls = 0
   #heldTurns = 0
   #turn = 0
-  /** The first use of this turn; null: unused so far. */
+  /** The start of this turn: its first use; null before that. */
   #turnAt: number | null = null
   #slowUntil = -Infinity
   #active = 0
@@ -172,7 +171,7 @@ export class LoopBudget {
     return new StreamBudget(this, organizationId)
   }
 
-  /** The number of the turn that runs. */
+  /** The number of the current turn. */
   get turn(): number {
     if (this.#turnAt === null) this.#begin(this.#clock.now())
     return this.#turn
@@ -184,7 +183,7 @@ export class LoopBudget {
     return !isHeld && !isResting && turnMs < turnMsMax
   }
 
-  /** @param ms that the stream used in its last turn @returns resolves in a later turn */
+  /** @param ms milliseconds that the stream used in its last turn @returns resolves in a later turn */
   wait(organizationId: string, ms: number): Promise<void> {
     const account = this.#inTurn(organizationId, this.#clock.now())
     this.#waiting.add(account)
@@ -219,7 +218,7 @@ export class LoopBudget {
     })
   }
 
-  /** As many streams as will use the organization's turn; the others keep their places. */
+  /** Resumes as many streams as will use the organization's turn; the others keep their places. */
   #letIn(account: Account, now: number): void {
     if (account.isResting) return
     this.#roll(account, now)
@@ -240,7 +239,7 @@ export class LoopBudget {
     return account
   }
 
-  /** Begins the turn that runs for the organization, at its first use of it. */
+  /** Starts the current turn for the organization, at its first use of that turn. */
   #roll(account: Account, now: number): void {
     if (this.#turnAt === null) this.#begin(now)
     if (account.turn === this.#turn) return
@@ -251,7 +250,7 @@ export class LoopBudget {
     if (account.isHeld) this.#heldTurns++
   }
 
-  /** New calls of the organization wait. */
+  /** Whether new calls of the organization have to wait. */
   #holds(account: Account, now: number): boolean {
     return this.#isSlow(now) && this.#isAbove(account, now)
   }
@@ -260,14 +259,14 @@ export class LoopBudget {
     return now < this.#slowUntil
   }
 
-  /** Others are active, and the organization has used more than its part of the last second. */
+  /** Whether others are active, and the organization has used more than its share of the last second. */
   #isAbove(account: Account, now: number): boolean {
     if (!this.#hasOthers(now)) return false
     const part = Math.max(1 / this.#active, ORGANIZATION_PERCENT_MIN / 100)
     return usedOf(account, now) > part * LOOP_OTHERS_MS
   }
 
-  /** The organization is above its part, and the others use more than a little. */
+  /** Whether the organization is above its share, and the others use more than a little. */
   #mustRest(account: Account, now: number): boolean {
     return this.#isAbove(account, now) && this.#countedMs - account.countedMs >= REST_OTHERS_MS_LEAST
   }
@@ -318,7 +317,7 @@ export class LoopBudget {
   }
 }
 
-/** The use of one stream in the turn that runs. */
+/** The use of one stream in the current turn. */
 export class StreamBudget {
   readonly #loop: LoopBudget
   readonly #organizationId: string
@@ -331,7 +330,7 @@ export class StreamBudget {
     this.#organizationId = organizationId
   }
 
-  /** The rest has to wait for another turn. */
+  /** Whether the rest has to wait for another turn. */
   get isSpent(): boolean {
     if (!this.#loop.hasTurn(this.#organizationId)) return true
     if (this.#turn !== this.#loop.turn) return false
@@ -348,13 +347,13 @@ export class StreamBudget {
     this.#loop.book(this.#organizationId, ms)
   }
 
-  /** Resolves in the next turn in which the stream may go on. */
+  /** Resolves in the next turn in which the stream may continue. */
   next(): Promise<void> {
     return this.#loop.wait(this.#organizationId, this.#ms)
   }
 }
 
-/** A second after its use a millisecond counts a third, and so on: half of the loop comes to 500 ms. */
+/** Use decays: after a second a millisecond counts as a third, and so on. Using half of the loop adds up to 500 ms. */
 function usedOf({ usedMs, usedAt }: Account, now: number): number {
   return usedMs * Math.exp((usedAt - now) / LOOP_OTHERS_MS)
 }

@@ -1,10 +1,10 @@
-/** Milliseconds that a timer of Node's takes at most: it fires at once when its time is larger. */
+/** The longest timer that Node supports, in milliseconds: Node fires a longer one at once. */
 export const TIMER_MS_MAX = 2 ** 31 - 1
 
 /**
- * A timer whose end is put off again and again, as by each event of a stream: that costs a reading of the
- * clock instead of a timer of Node's, which ends at its first time and then runs for what is left. It does
- * not keep the process alive.
+ * A timer whose end is postponed again and again, for example by each event of a stream. Postponing costs one reading
+ * of the clock and no new Node timer: Node's timer fires at its original time and then runs for the time that is left.
+ * It does not keep the process alive.
  */
 export class MovingTimer {
   readonly #fire: () => void
@@ -21,7 +21,7 @@ export class MovingTimer {
     this.#now = now
   }
 
-  /** Ends `ms` from now, and not when it was to end before. */
+  /** Ends `ms` from now and drops the earlier end. */
   start(ms: number): void {
     const now = this.#now()
     this.#endsAt = now + ms

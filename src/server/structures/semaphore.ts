@@ -1,4 +1,4 @@
-/** Runs a bounded number of pieces of work at once. The others wait in order. */
+/** Runs a bounded number of tasks at once. The others wait in order. */
 export class Semaphore {
   readonly #countMax: number
   readonly #waiting: (() => void)[] = []
@@ -18,7 +18,7 @@ export class Semaphore {
     try {
       return await work()
     } finally {
-      // The place goes straight to the next waiter, so that a new caller cannot take it first.
+      // The place is handed directly to the next waiter, so that a new caller cannot take it first.
       const next = this.#waiting.shift()
       if (next === undefined) this.#running--
       else next()

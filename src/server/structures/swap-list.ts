@@ -4,9 +4,9 @@ export interface Listed {
 }
 
 /**
- * Everything that is open now, in no order. A Set would not do: a Set that gains and loses thousands of
- * members a second rebuilds its table in the old generation again and again, and the objects that dead tables
- * point to survive every scavenge.
+ * All members that are open now, in no order. A Set is not suitable: when thousands of members a second are added and
+ * removed, it keeps rebuilding its table in the old generation, and the objects that dead tables point to survive every
+ * scavenge.
  */
 export class SwapList<T extends Listed> {
   readonly #members: T[] = []
@@ -85,7 +85,7 @@ interface Queue<T> {
   at: number
 }
 
-/** Items already taken from a queue before the queue is copied without them. */
+/** Number of items taken from a queue before the queue is copied without them. */
 const TAKEN_MAX = 256
 
 function compact<T>(queue: Queue<T>): Queue<T> {

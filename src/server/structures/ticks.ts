@@ -10,7 +10,7 @@ export interface Repetition {
   stop(): void
 }
 
-/** The clock and the timers of a test; left out: those of the process. */
+/** The clock and the timers of a test; those of the process when left out. */
 export interface TickClock {
   /** Monotonic milliseconds, the same for all processes of the machine. */
   now(): number
@@ -25,10 +25,10 @@ interface Joined {
 }
 
 /**
- * Calls functions again and again, and joins their wake-ups: a wake-up of an idle process costs more than
- * what most functions do. A period of whole steps is due at its multiples of the clock, so that functions of
- * one period run together, those of a longer one with them, and processes of one machine call their stores at
- * the same time.
+ * Calls functions periodically and joins their wake-ups: a wake-up of an idle process costs more than the work of most
+ * functions. A period of whole steps is due at multiples of the period on the clock: functions of one period run
+ * together, functions of a multiple of it run with them, and processes of one machine call their stores at the same
+ * time.
  */
 export class Ticks {
   readonly #clock: TickClock
@@ -42,8 +42,8 @@ export class Ticks {
   }
 
   /**
-   * Calls `run` every `ms`, the first time within `ms`. Does not keep the process alive. A function that was
-   * due more than once meanwhile, as in a process that stood still, is called once.
+   * Calls `run` every `ms`, the first time within `ms`. Does not keep the process alive. A function that was due
+   * several times, for example while the process was suspended, is called once.
    */
   every(ms: number, run: () => void): Repetition {
     if (ms % STEP_MS !== 0 || ms > JOINED_MS_MAX) {
@@ -79,7 +79,7 @@ export class Ticks {
     const step = this.#step
     const due = [...this.#joined].filter((joined) => joined.due <= step)
     for (const joined of due) joined.due = multipleAfter(step, joined.steps)
-    // Ahead of the functions: one that throws does not end the ticks.
+    // Before the functions run: if one throws, the ticks continue.
     this.#arm()
     // A function may have stopped another.
     for (const joined of due) if (this.#joined.has(joined)) joined.run()
@@ -111,7 +111,7 @@ export function every(ms: number, run: () => void): Repetition {
   return ofProcess.every(ms, run)
 }
 
-/** Calls `run` once, with the next call of what is repeated every `ms`. @returns a function that cancels it */
+/** Calls `run` once, together with the functions that repeat every `ms`. @returns a function that cancels it */
 export function atNext(ms: number, run: () => void): () => void {
   const next = every(ms, () => {
     next.stop()

@@ -45,7 +45,7 @@ export function announce(generation: NodeGeneration, input: AnnounceInput): void
   const text = banner({
     facts,
     configuredWorkers: config.workers,
-    // A service's standard error is kept by journals and by logs of containers.
+    // A service's standard error is kept in journals and container logs.
     keys: isTerminal ? keys : { inference: null, management: null, file: keys.file },
     certFile: config.tls?.certFile ?? null,
     rootKeyFile: files.madeRootKey,
@@ -78,7 +78,7 @@ function warn({ config, unknown, misplaced }: NodeGeneration, log: NodeSetup['lo
   if (remarks.length > 0) log.warn('database_url_ignored', { parameters: remarks })
 }
 
-/** Logs the variables that hold a key of Sluice where a provider needs its own. */
+/** Logs the variables that contain a key of Sluice although the provider needs its own key. */
 export function warnOfKeys(misplaced: NodeGeneration['misplaced'], log: NodeSetup['log']): void {
   if (misplaced !== null) log.warn('provider_keys_misplaced', { ...misplaced })
 }
@@ -86,7 +86,7 @@ export function warnOfKeys(misplaced: NodeGeneration['misplaced'], log: NodeSetu
 export const DRAINING = 'Draining: running calls can finish. Press Ctrl-C again to stop at once.'
 export const STOPPED = 'Stopped.'
 
-/** For a person who watches the node: the log shows warnings alone there. */
+/** For a person who watches the node: on a terminal the log shows only warnings. */
 export function sayOnTerminal(text: string): void {
   if (process.stdout.isTTY) process.stdout.write(`\n  ${text}\n`)
 }

@@ -6,7 +6,7 @@ export interface ReadyFacts {
   readonly docs_url: string
   readonly admin_url: string
   readonly fronts: number
-  /** Threads for long sessions of all fronts together. */
+  /** Total threads of all fronts for long sessions. */
   readonly workers: number
   readonly postgres: 'embedded' | 'external'
   readonly redis: 'external' | 'child' | 'in-memory'
@@ -30,7 +30,7 @@ export interface BannerOptions {
   /** The number of the settings; `facts` has the effective number. */
   readonly configuredWorkers: number
   readonly keys: BannerKeys
-  /** The certificate file for TLS: the printed command trusts a self-signed certificate by it. */
+  /** The certificate file for TLS: the printed command uses it to trust a self-signed certificate. */
   readonly certFile: string | null
   /** File of a root key that this start created; null otherwise. */
   readonly rootKeyFile: string | null

@@ -13,7 +13,7 @@ export interface Platform {
   readonly os: string
   readonly node: string
   readonly abi: string
-  /** Null on a system without glibc: musl, or not Linux. */
+  /** Null on a system without glibc: one with musl, or not Linux. */
   readonly glibc: string | null
 }
 
@@ -26,7 +26,7 @@ export function ownPlatform(): Platform {
   }
 }
 
-/** The reason why the front end's binary cannot load here, or null. The binary's own message misleads. */
+/** The reason why the front end's binary cannot load here, or null. The binary's own message is misleading. */
 export function platformProblem({ os, node: version, abi, glibc }: Platform = ownPlatform()): string | null {
   const needed = GLIBC_BY_ABI[abi]
   const node = `Node ${version} (ABI ${abi})`
@@ -62,7 +62,7 @@ export interface ListenPlace {
   readonly setting: string
 }
 
-/** Text for an address that the machine does not have: then the host is wrong, not the port. */
+/** Text for an address that the machine does not have: the host is wrong then, and not the port. */
 const NOT_OURS = 'this machine does not have that address'
 const LISTEN_PROBLEMS: Readonly<Record<string, string>> = {
   EADDRINUSE: 'another program uses the port',

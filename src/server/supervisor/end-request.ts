@@ -1,15 +1,15 @@
 import { StartRefused } from './start-refused.ts'
 
-/** Why a node ends: by a signal, or because it cannot go on. */
+/** Why a node ends: by a signal, or because it cannot continue. */
 interface Ending {
   readonly why: string
   readonly isFailure: boolean
 }
 
-/** Ends a start whose end was requested before it was over. */
+/** Ends a start that was still running when the end was requested. */
 export class EndedEarly extends Error {}
 
-/** The request to end the node; the first cause counts. */
+/** The request to end the node; only the first cause counts. */
 export class EndRequest {
   readonly requested: Promise<Ending>
   /** Rejects with `EndedEarly` after the request. */

@@ -7,7 +7,7 @@ export const HOLD_MS_MAX = 15_000
 export interface HeldLog extends Log {
   /** Writes the held events; later events are written at once. */
   release(): void
-  /** Writes what waits for the next turn of the event loop. */
+  /** Writes events that wait for the next turn of the event loop. */
   flush(): void
 }
 

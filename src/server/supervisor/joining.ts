@@ -4,7 +4,7 @@ import type { NodeRedis, NodeStore, ObjectsPlace } from './node-setup.ts'
 import type { Services } from './services.ts'
 import { StartRefused } from './start-refused.ts'
 
-/** Tries to join while other nodes join at the same time. Decision. */
+/** Attempts to join while other nodes join at the same time. Decision. */
 const JOINS_MAX = 8
 
 export interface JoinInput {
@@ -15,7 +15,7 @@ export interface JoinInput {
   readonly log: Log
 }
 
-/** The mark that a shared place has; null: it has none. */
+/** The mark found at a shared place; null: it has none. */
 type Seen = string | null | 'away'
 
 interface Marks {
@@ -24,11 +24,12 @@ interface Marks {
 }
 
 /**
- * Admits this node to the installation of its Postgres. While another node lives, a node with an embedded
- * Redis or a folder where the others use outside ones, or with the place of another installation, would count
- * rates by itself or keep files that the others do not find: it is refused. A node alone takes its places,
- * but no place with the files of another installation: they have no rows here, and the sweep would remove them.
- * Throws `StartRefused`. @returns the mark of the installation
+ * Admits this node to the installation of its Postgres. While another node lives, a node with an embedded Redis or a
+ * folder where the others use outside ones, or with the place of another installation, would count rates by itself or
+ * keep files that the others do not find: such a node is refused. A node that is alone may use any place, except one
+ * with the files of another installation: they have no rows here, and the sweep would remove them. Throws
+ * `StartRefused`.
+ * @returns the mark of the installation
  */
 export async function joinNodes(input: JoinInput): Promise<string> {
   for (let tries = 0; tries < JOINS_MAX; tries++) {
@@ -104,7 +105,7 @@ function refusalsAlone({ objects }: JoinInput, found: Installation, marks: Marks
   return [`${detail}: ${fix}`]
 }
 
-/** Why this installation must not use a place, and the three ways out. */
+/** Why this installation must not use a place, and the three possible solutions. */
 export function placeOfAnother({ place, markAt }: Pick<ObjectsPlace, 'place' | 'markAt'>): {
   readonly detail: string
   readonly fix: string
@@ -158,7 +159,7 @@ function report(log: Log, { found, places, put }: Joined): void {
   if (put.objects === 'unmarked') log.warn('objects_not_marked')
 }
 
-/** @param place null: the place is away, or not shared */
+/** @param place null: the place cannot be reached, or is not shared */
 async function seenAt(place: PlaceMark | null): Promise<Seen> {
   return place === null ? 'away' : place.read().catch(() => 'away' as const)
 }

@@ -7,7 +7,7 @@ import type { DiskFigures, NodeFigures, NodeGauges, NodeStore } from './node-set
 import { clusterFolderOf } from './postgres/postgres-cluster.ts'
 import type { ReadinessWatch } from './readiness.ts'
 
-/** Milliseconds between two looks at disks and Postgres for the metrics: scrapers come as often. Decision. */
+/** Milliseconds between two looks at disks and Postgres for the metrics, about the usual interval of scrapers. Decision. */
 const FIGURES_LOOK_MS = 15_000
 
 export interface FiguresOptions {
@@ -19,8 +19,8 @@ export interface FiguresOptions {
 }
 
 /**
- * Figures of the node's surroundings for the metrics. A scrape waits for no disk and no Postgres; what could
- * not be looked at is left out of it.
+ * Figures of the node's surroundings for the metrics. A scrape waits for no disk and no Postgres; figures that could
+ * not be read are left out.
  */
 export class FiguresWatch {
   readonly #options: FiguresOptions
@@ -98,7 +98,7 @@ export function gaugesOf(
   }
 }
 
-/** The first certificate of a chain is the node's own. */
+/** The first certificate of a chain belongs to the node itself. */
 function endOf(pem: string): Date | null {
   try {
     return new Date(new X509Certificate(pem).validTo)

@@ -19,7 +19,7 @@ export interface NodeHistoryOptions {
 }
 
 interface Left {
-  /** Goes on with the history: an hour that both starts wrote would else count twice. */
+  /** Identifies the history across starts: an hour that both starts wrote would otherwise count twice. */
   readonly run: string
   readonly history: SavedHistory
 }
@@ -30,7 +30,7 @@ export class NodeHistory implements ChildHistory {
   #history: History
   #run: string = randomUUID()
   #rollUps: RollUps
-  /** Open breakers by child: each front has its own. */
+  /** Open breakers by child: each front has its own breakers. */
   readonly #breakers = new Map<string, readonly string[]>()
   #open: ReadonlySet<string> = new Set()
 
@@ -41,8 +41,8 @@ export class NodeHistory implements ChildHistory {
   }
 
   /**
-   * Begins, or goes on from what the start before has left.
-   * @param left text of `leave`; null, one of another version or a damaged one: a new history
+   * Begins a new history, or continues that of the previous start.
+   * @param left text of `leave`; with null, or a text that is damaged or of another version, a new history begins
    */
   begin(left: string | null): void {
     const found = left === null ? null : unpacked<Left>(SERIES_LAYOUT, left, HISTORY_BYTES)
@@ -55,7 +55,7 @@ export class NodeHistory implements ChildHistory {
     this.#note('start', `Sluice ${this.#options.version}`)
   }
 
-  /** All of it, for the next start. */
+  /** The whole history, for the next start. */
   leave(): string {
     const left: Left = { run: this.#run, history: this.#history.save() }
     return packed(SERIES_LAYOUT, left)
@@ -69,7 +69,7 @@ export class NodeHistory implements ChildHistory {
     this.#compareBreakers()
   }
 
-  /** A child has ended: its breakers are removed, and its reported figures stay. */
+  /** Reports that a child has ended: its breakers are removed, and the figures that it reported stay. */
   gone(childId: string): void {
     if (this.#breakers.delete(childId)) this.#compareBreakers()
   }
@@ -107,7 +107,7 @@ export class NodeHistory implements ChildHistory {
     this.#rollUps.came(this.#nowS)
   }
 
-  /** A breaker is open while it is in any front. */
+  /** A breaker counts as open while it is open in any front. */
   #compareBreakers(): void {
     const open = new Set([...this.#breakers.values()].flat())
     for (const name of open) if (!this.#open.has(name)) this.#note('breaker_open', name)
@@ -116,7 +116,7 @@ export class NodeHistory implements ChildHistory {
   }
 }
 
-/** Null for what a damaged file holds, and for a start that lies ahead of the clock. */
+/** Null for invalid content of a damaged file, and for a history that begins after the current time. */
 function restoredFrom({ history: saved }: Left, nowS: number): History | null {
   try {
     const history = new History(nowS)
@@ -133,19 +133,19 @@ interface RollUpOptions {
   /** UUID under which hours are written. */
   readonly run: string
   readonly hour: (hourS: number) => Omit<HistoryHour, 'run'>
-  /** Writes it. @returns whether it is written */
+  /** Writes an hour. @returns whether it is written */
   readonly keep: (hour: HistoryHour) => Promise<boolean>
 }
 
 /**
- * Brings the hours of a history to the store: the hour under way again and again, and one that is over until
- * it is written. An hour that is written again replaces what this run wrote of it.
+ * Writes the hours of a history to the store: the current hour repeatedly, and a past hour until it is written. Writing
+ * an hour again replaces what this run wrote of it.
  */
 export class RollUps {
   readonly #options: RollUpOptions
-  /** Hours with something that is not written. */
+  /** Hours with figures that are not written yet. */
   readonly #due = new Set<number>()
-  /** The last hour that was looked at; an idle hour is written once, when it is over. */
+  /** The last hour that was checked; an idle hour is written once, when it has ended. */
   #hourS: number | null = null
   #last: Promise<void> = Promise.resolve()
 
@@ -153,7 +153,7 @@ export class RollUps {
     this.#options = options
   }
 
-  /** Something came. @param atS second since 1970 */
+  /** Figures of this second arrived. @param atS second since 1970 */
   came(atS: number): void {
     this.#due.add(hourOf(atS))
   }
@@ -169,7 +169,7 @@ export class RollUps {
 
   async #writeAll(nowS: number): Promise<void> {
     for (const hourS of [...this.#due].sort((a, b) => a - b)) {
-      // What comes while it is written makes it due again.
+      // Figures that arrive while it is written make it due again.
       this.#due.delete(hourS)
       if (nowS - hourS >= HISTORY_MINUTES_KEPT * MINUTE_S) continue
       const isKept = await this.#options.keep({ ...this.#options.hour(hourS), run: this.#options.run })

@@ -15,22 +15,22 @@ export interface NodeGeneration {
   /** Names in the environment that look like settings but are unknown. */
   readonly unknown: readonly string[]
   /**
-   * Texts of the files that settings name, by setting: children read these, so that a file in the middle of
-   * an edit cannot keep a front from coming back.
+   * Texts of the files that settings name, by setting: children read these, so that a half-edited file cannot keep a
+   * front from restarting.
    */
   readonly frozen: Texts
   /** Provider keys by environment name: the names that the catalogue lists and that have a value. */
   readonly providerKeys: Texts
-  /** What is wrong with those of them that count as not set; null without one. */
+  /** Problem with the provider keys that count as not set; null without one. */
   readonly misplaced: Advice | null
-  /** Coming problems that the files of the generation show. */
+  /** Expected problems that the files of the generation show. */
   readonly advice: readonly Advice[]
 }
 
 export interface PreparedFiles {
-  /** Place of the objects, for people. */
+  /** Location of the objects, for people. */
   readonly place: string
-  /** File of a root key that was created now; null when there was one. */
+  /** File of a root key that was created now; null when a root key existed. */
   readonly madeRootKey: string | null
 }
 
@@ -38,7 +38,7 @@ export interface ObjectsPlace {
   readonly kind: 'bucket' | 'folder'
   /** For people. */
   readonly place: string
-  /** Place of the mark, for people. */
+  /** Location of the mark, for people. */
   readonly markAt: string
   readonly mark: PlaceMark
 }
@@ -61,15 +61,15 @@ export type Migrated = { readonly isAway: false } | Away
 
 /** What Postgres reports for the metrics. */
 export interface StoreFigures {
-  /** Connections that count against the bound now, those of other programs too, and the bound. */
+  /** Connections that count against the limit now, including those of other programs, and the limit. */
   readonly connections: { readonly used: number; readonly allowed: number }
-  /** Open journals that no process brings into the books. */
+  /** Open journals that no process is booking. */
   readonly abandonedJournals: number
-  /** Steps of this node's money that Postgres lacks; above 0 paid calls are refused. */
+  /** Steps of this node's money that are missing in Postgres; above 0, paid calls are refused. */
   readonly moneyStepsBehind: number
   /** End of the last backup; null: none was made. */
   readonly backedUpAt: Date | null
-  /** Milliseconds by which the clock of Postgres is ahead for sure; negative: slow. */
+  /** Milliseconds by which the clock of Postgres is certainly ahead; negative when it is behind. */
   readonly clockSkewMs: number
 }
 
@@ -97,7 +97,7 @@ export interface NodeStore {
   makeFirstKeys(keep: (keys: FirstKeys) => Promise<void>): Promise<FirstKeys | null>
   /** The root keys that wrap rows of the installation. */
   rootKeyUses(): Promise<readonly RootKeyUse[]>
-  /** Rejects with the reason when Postgres takes no writes. */
+  /** Rejects with the reason when Postgres accepts no writes. */
   isUp(): Promise<boolean>
   /** Rejects when Postgres does not answer in time. */
   figures(): Promise<StoreFigures>
@@ -112,13 +112,13 @@ export interface NodeStore {
 }
 
 export interface NodeRedis {
-  /** @param waitMsMax milliseconds to wait for a Redis that is away; none when absent */
+  /** @param waitMsMax milliseconds to wait for a Redis that cannot be reached; none when absent */
   isUp(waitMsMax?: number): Promise<boolean>
   /** Adds a listener for every change of `isUp`. @returns a function that removes the listener */
   onChange(listener: () => void): () => void
-  /** True when the server is a node of a cluster; false also while it is away. */
+  /** True when the server is a node of a cluster; false also while it cannot be reached. */
   isCluster(): Promise<boolean>
-  /** Sets how often the server wakes by itself. @returns whether the server took the setting */
+  /** Sets how often the server wakes by itself. @returns whether the server accepted the setting */
   setHz(hz: number): Promise<boolean>
   readonly mark: PlaceMark
   close(): Promise<void>
@@ -127,11 +127,11 @@ export interface NodeRedis {
 export interface JournalsPlace {
   readonly databaseUrl: string
   readonly config: Pick<Config, 'dataDir' | 'objects'>
-  /** Reports that the journal of a dead front is cleared: the remains of the front can be swept. */
+  /** Reports that the journal of a dead front is cleared: the remains of the front can be removed. */
   readonly onCleared: () => void
 }
 
-/** Brings the journals of dead fronts into the books, in the background; never rejects. */
+/** Books the journals of dead fronts in the background; never rejects. */
 export interface NodeJournals {
   /** Begins with the journals of earlier starts: to be called before any front runs. */
   start(): void
@@ -189,18 +189,18 @@ export interface NodeSetup {
   /** Reports that every child runs on this generation: the supervisor's own parts follow. */
   adopt(generation: NodeGeneration): void
   /**
-   * Finds out what is between this node and Postgres. @returns the URL for every connection. Rejects with
-   * `StartRefused`, and errors that waiting does not solve.
+   * Finds out how this node reaches Postgres.
+   * @returns the URL for every connection. Rejects with `StartRefused`, and with errors that waiting does not solve.
    */
   reachPostgres(url: string): Promise<{ readonly isAway: false; readonly url: string } | Away>
   /** @param place the node's name in the store, and its data directory */
   openStore(url: string, place: Pick<DataDirectory, 'node' | 'path'>): NodeStore
-  /** Creates the folders of files, where they are on this machine. Throws `StartRefused`. */
+  /** Creates the folders of files when they are on this machine. Throws `StartRefused`. */
   prepareStorage(config: Config): Promise<void>
   objectsPlace(config: Config): Promise<ObjectsPlace>
   /** Creates a root key where one is needed and none is given. Rejects with `StartRefused`. */
   prepareFiles(config: Config, store: Pick<NodeStore, 'rootKeyUses'>): Promise<PreparedFiles>
-  /** Coming problems, by the rules of `doctor`. */
+  /** Expected problems, by the rules of `doctor`. */
   advice(generation: NodeGeneration): readonly Advice[]
   openRedis(address: ChildPart['redis']): NodeRedis
   openJournals(place: JournalsPlace): NodeJournals

@@ -47,18 +47,18 @@ import { HISTORY_ROLL_UP_MS } from '../../schemas/operator/admin-port-limits.ts'
 /** Milliseconds beyond the drain's deadline after which a child is killed. */
 const DRAIN_SLACK_MS = 3_000
 
-/** Milliseconds that a replaced child may take: it stays for idle connections, drains, and releases its money. */
+/** Milliseconds that a replaced child may take: it first stays for its idle connections, then drains and releases its money. */
 const RETIRED_MS_MAX = REPLACED_FRONT_MS + REPLACED_CALLS_MS + 10_000
 
 /** Milliseconds that an ending node waits for the journals of its fronts. */
 const JOURNALS_MS_MAX = 5_000
 
-/** Milliseconds that a stop at once may take. */
+/** Milliseconds that an immediate stop may take. */
 const STOP_MS_MAX = 3_000
 
 /**
  * Runs a node until its end is requested, drains it, and takes down its parts in reverse order. Design §2.
- * @returns the exit code; throws `ConfigInvalid`, or `StartRefused` when the node cannot start or go on
+ * @returns the exit code; throws `ConfigInvalid`, or `StartRefused` when the node cannot start or continue
  */
 export async function runNode(setup: NodeSetup): Promise<number> {
   const generation = setup.readGeneration()
@@ -192,17 +192,17 @@ class NodeRun {
     await this.#fleet.drain('front', drainMs + DRAIN_SLACK_MS, idleMs)
     await this.#history.rollUp()
     await this.#fleet.drain('runner', DRAIN_MS + DRAIN_SLACK_MS)
-    // The journals need the embedded Postgres. The next start finishes the rest.
+    // The journals need the embedded Postgres. The next start books the remaining ones.
     await this.#journals?.settled(JOURNALS_MS_MAX)
   }
 
-  /** Reloads the node. A reload during the start waits for the end of the start: until then there is nothing to replace. */
+  /** Reloads the node. A reload during the start waits until the start has ended: before that, no process can be replaced. */
   reload(): void {
     if (!this.#isUp) this.#isReloadRequested = true
     else if (!this.#isDraining) void this.#reloader?.ask()
   }
 
-  /** Takes scale requests. The end of the start finds the requests that came during it. */
+  /** Takes scale requests. The end of the start takes requests that were made during it. */
   scale(): void {
     if (this.#isUp) this.#desk?.look()
   }

@@ -18,7 +18,7 @@ export interface ReadinessOptions {
   /** The disks that the node writes to. */
   readonly storage: Watched
   readonly log: Log
-  /** Milliseconds for which fronts go on without Postgres. */
+  /** Milliseconds for which fronts keep working without Postgres. */
   readonly keyGraceMs: () => number
   /** Postgres is older than the data directory, and paid calls are refused. */
   readonly isMoneyRefused?: () => boolean
@@ -27,11 +27,11 @@ export interface ReadinessOptions {
 }
 
 /**
- * Milliseconds between two looks at a dependency: together with a look's own timeout a change is seen within
- * 2 s. Redis, which a look finds away only after such a time, is looked at when it changes too.
+ * Milliseconds between two checks of a dependency: together with the timeout of a check, a change is seen within 2 s.
+ * Redis is also checked whenever its connection changes, since a check finds a lost Redis only after that timeout.
  */
 const LOOK_MS = 1_000
-/** Logged states of the hosts of Postgres in one outage. Decision. */
+/** Lines about the state of Postgres' hosts that are logged in one outage. Decision. */
 const HOST_LINES_MAX = 5
 const NAMES: readonly DependencyName[] = ['postgres', 'redis', 'storage']
 const EFFECTS: Readonly<Record<DependencyName, string>> = {
@@ -45,7 +45,7 @@ export class ReadinessWatch {
   readonly #sinceMs: Record<DependencyName, number>
   readonly #isUp: Record<DependencyName, boolean> = { postgres: true, redis: true, storage: true }
   readonly #looking = new Set<DependencyName>()
-  /** What was logged of the hosts of Postgres in the present outage. */
+  /** States of Postgres' hosts that were logged in the present outage. */
   readonly #hosts = new Set<string>()
   readonly #looks: Repetition
   readonly #leave: () => void
@@ -72,7 +72,7 @@ export class ReadinessWatch {
     if (graceIsOver) reasons.push('key_grace_over')
     if (children.fronts.ready < children.fronts.wanted) reasons.push('fronts_missing')
     if (fronts.silent > 0) reasons.push('fronts_silent')
-    // The supervisor has a connection of its own: a limit of the role or of the server may leave none for fronts.
+    // The supervisor has its own connection: a limit of the role or of the server may leave none for fronts.
     const isCutOff = this.#isUp.postgres && fronts.withoutStore > 0
     if (isCutOff) reasons.push('fronts_without_postgres')
     if (children.runners.ready < children.runners.wanted) reasons.push('runners_missing')
@@ -112,7 +112,7 @@ export class ReadinessWatch {
 
   #look(names: readonly DependencyName[]): void {
     for (const name of names) {
-      // A look that hangs is a result too: the next look waits for it.
+      // A check that hangs is a result too: the next check waits for it.
       if (this.#looking.has(name)) continue
       this.#looking.add(name)
       void this.#options[name]
@@ -144,7 +144,7 @@ export class ReadinessWatch {
     this.#options.onChange?.(name, isUp)
   }
 
-  /** An outage begins with a lost connection; what each host of Postgres answers is known later. */
+  /** An outage begins with a lost connection; the states of the single hosts of Postgres are known later. */
   #noteHosts(cause: unknown): boolean {
     if (!(cause instanceof NoHost) || this.#hosts.size >= HOST_LINES_MAX) return false
     const isNews = !this.#hosts.has(cause.message)

@@ -7,7 +7,7 @@ export interface ReloadRecord {
   /** Counts from 1; 0 before the first. */
   readonly number: number
   readonly state: 'none' | 'running' | 'done' | 'refused'
-  /** Why the node refused the reload; without secrets. */
+  /** Why the node refused the reload; contains no secrets. */
   readonly reason: string | null
   /** Changed settings that only a restart applies. */
   readonly needRestart: readonly string[]
@@ -32,8 +32,8 @@ export function readReload(path: string): ReloadRecord | null {
 }
 
 /**
- * Waits for the end of a reload that began after number `before`: such a reload has read the files as they
- * were at the request. Null when the node ended first.
+ * Waits for the end of a reload that began after number `before`: such a reload reads the files as they are at the
+ * request, or later. Null when the node ended first.
  */
 export async function untilReloaded(path: string, before: number): Promise<ReloadRecord | null> {
   const node = runningSupervisor(path)

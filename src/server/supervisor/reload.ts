@@ -21,7 +21,7 @@ import {
 import { connectionsNeeded } from './fleet/shares.ts'
 import { StartRefused } from './start-refused.ts'
 
-/** Settings that the supervisor itself depends on: a change needs a restart, and until then the old value holds. */
+/** Settings that the supervisor itself depends on: a change needs a restart, and until then the old value stays in effect. */
 const FIXED = {
   SLUICE_HOST: 'host',
   SLUICE_PORT: 'port',
@@ -33,14 +33,14 @@ const FIXED = {
   REDIS_URL: 'redisUrl',
   SLUICE_STORES_CA: 'databaseUrl',
   SLUICE_SENTINEL_PASSWORD: 'redisUrl',
-  // Fronts of two generations serve side by side: one would not find or not open what the other stored.
+  // Fronts of two generations would serve side by side, and one could not find or decrypt the objects of the other.
   SLUICE_OBJECTS: 'objects',
   SLUICE_ROOT_KEY: 'rootKey',
   SLUICE_ROOT_KEY_FILE: 'rootKeyFile',
 } as const satisfies Readonly<Record<string, keyof Config>>
 /**
- * Settings of TLS. A reload takes other files. A reload does not turn TLS on or off: fronts of both kinds
- * would share the port for a while.
+ * Settings of TLS. A reload accepts new files, but does not turn TLS on or off: fronts with and without TLS would share
+ * the port for a while.
  */
 const TLS = ['SLUICE_TLS_CERT', 'SLUICE_TLS_KEY'] as const
 
@@ -57,7 +57,7 @@ export interface ReloadOptions {
 }
 
 /**
- * Re-reads the configuration and replaces the children, or changes their number: one step after the other.
+ * Re-reads the configuration and replaces the children, or changes their number: one step at a time.
  * Reloads that come during a roll become one reload after it.
  */
 export class Reloader {
@@ -83,7 +83,7 @@ export class Reloader {
     return this.#current
   }
 
-  /** The settings' values of the numbers that `scale` changes. */
+  /** The configured values of the numbers that `scale` changes. */
   get configured(): Counts {
     const { fronts, workers } = this.#given.config
     return { fronts, workers }
@@ -113,7 +113,7 @@ export class Reloader {
     return turn
   }
 
-  /** Reloads. An unusable configuration changes nothing: the node goes on with the current one. */
+  /** Reloads. An unusable configuration changes nothing: the node keeps running with the current one. */
   async #reload(): Promise<void> {
     const { setup, fleet, childSetup, check, adopt } = this.#options
     this.#tell({ number: this.#record.number + 1, state: 'running', reason: null, needRestart: [] })
@@ -147,7 +147,7 @@ export class Reloader {
       const stands = standsOf(input, this.#stands, this.#given.settings)
       const generation = withStands(this.#current, stands)
       const now = countsOf(generation)
-      // A smaller number fits, whatever other nodes hold by now.
+      // A smaller number always fits, whatever other nodes hold now.
       if (connectionsNeeded(generation.config) > connectionsNeeded(this.#current.config))
         await check(generation)
       const startedAt = performance.now()
@@ -167,7 +167,7 @@ export class Reloader {
     try {
       this.#options.tell(this.#record)
     } catch (cause) {
-      // A full disk blocks only `sluice reload`.
+      // When the disk is full, only `sluice reload` cannot get the result.
       this.#options.setup.log.error('reload_not_told', { cause })
     }
   }

@@ -24,7 +24,7 @@ const POSTGRES_WAIT_MS = 30_000
 export const REDIS_WAIT_MS = 1_000
 /** Milliseconds between two tries to reach an external Postgres. */
 const POSTGRES_RETRY_MS = 500
-/** Milliseconds of waiting until the first line about it. */
+/** Milliseconds of waiting before the first line about it. */
 const SAY_AFTER_MS = 1_000
 /** Milliseconds between two lines about waiting. */
 const SAY_EACH_MS = 5_000
@@ -72,7 +72,7 @@ export async function startServices(
   }
 }
 
-/** The URL with what was found on the way to its Postgres. */
+/** The URL, completed by the facts found while connecting to its Postgres. */
 async function reachedUrl(url: string, reach: ServicesInput['reach'], wait: StoreWait): Promise<string> {
   const found = await untilReached({ databaseUrl: url, postgres: 'external' }, wait, () => reach(url))
   return found?.url ?? url
@@ -128,7 +128,7 @@ async function untilReached<T extends { readonly isAway: false }>(
   }
 }
 
-/** Where Postgres is looked for, and why it is not there yet. */
+/** The address of Postgres, and why it cannot be reached yet. */
 function whereOf(databaseUrl: string, cause: unknown): string {
   if (cause instanceof NoHost) return `: ${cause.message}`
   const code = codeOf(cause)
@@ -163,8 +163,8 @@ export async function checkConnections(
 }
 
 /**
- * Throws `StartRefused` for a node of a Redis Cluster: the keys of a script may lie on several of them. A Redis
- * that is away is waited for shortly, since the node starts without it.
+ * Throws `StartRefused` for a node of a Redis Cluster: the keys of a script may be on several nodes of the cluster. The
+ * wait for a Redis that cannot be reached is short, since the node starts without it.
  */
 export async function checkRedis(
   redis: Pick<NodeRedis, 'isUp' | 'isCluster'>,
@@ -189,7 +189,7 @@ const CONNECTION_LIMITS: Readonly<Record<ConnectionsGiven['by'], ConnectionLimit
   role: { limit: 'the CONNECTION LIMIT of the role', cure: 'raise the limit with ALTER ROLE' },
   database: { limit: 'the CONNECTION LIMIT of the database', cure: 'raise the limit with ALTER DATABASE' },
 }
-/** The embedded Postgres gets the connections of the start, with room; a reload cannot change that. */
+/** The embedded Postgres is started with enough connections, and some in reserve; a reload cannot change their number. */
 const EMBEDDED: ConnectionLimit = {
   limit: 'its max_connections',
   cure: 'restart the node to get more connections,',

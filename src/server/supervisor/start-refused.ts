@@ -1,2 +1,2 @@
-/** The node cannot or must not start (or go on): the message says what the operator can do. Exit code 1. */
+/** The node cannot or must not start (or continue): the message says how the operator can fix it. Exit code 1. */
 export class StartRefused extends Error {}

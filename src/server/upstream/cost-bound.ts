@@ -4,8 +4,8 @@ import type { Outcome } from '../../schemas/failures.ts'
 import { isCounted, type LimitFlags } from '../../schemas/money/costs.ts'
 
 /**
- * Instants of a call, from its plan on. They follow the clock of deadlines: a wall clock that is set while a
- * call runs must not take its price out of its bound.
+ * Instants of a call, from its plan on. They follow the clock of deadlines: if the wall clock is changed during a call,
+ * the price must still be that of the bound.
  */
 export class CallInstants {
   /** Unix milliseconds of the plan. */
@@ -13,7 +13,7 @@ export class CallInstants {
   readonly #plannedAt: number
   readonly #deadlineAt: number
 
-  /** @param plannedAt and the deadline are of the clock of deadlines */
+  /** @param plannedAt on the clock of deadlines, as is `deadlineAt` */
   constructor(from: number, plannedAt: number, deadlineAt: number) {
     this.from = from
     this.#plannedAt = plannedAt
@@ -25,16 +25,16 @@ export class CallInstants {
     return this.at(this.#deadlineAt)
   }
 
-  /** Unix milliseconds of a time of the clock of deadlines. No attempt begins after the deadline. */
+  /** Converts a time of the clock of deadlines to Unix milliseconds. No attempt begins after the deadline. */
   at(clock: number): number {
     return this.from + Math.max(0, Math.min(clock, this.#deadlineAt) - this.#plannedAt)
   }
 }
 
 /**
- * The most that a call may cost: the highest bound of all endpoints that the call may reach. Endpoints under
- * the workspace's own credentials have a bound of their own, since each endpoint is called under one
- * credential only. Design §6.4.
+ * The most that a call may cost: the highest bound of all endpoints that the call may reach. Endpoints under the
+ * workspace's own credentials have a separate bound, since each endpoint is called under one credential only. Design
+ * §6.4.
  * @param boundOf nano-USD of a priced endpoint; null: the call has no bound there
  */
 export function dearestBound(
@@ -60,8 +60,8 @@ function dearer(one: number | null, other: number | null): number | null {
 }
 
 /**
- * Chooses among the endpoints whose cost the limits of the caller can bound; among all where the model has
- * no others, or only others.
+ * Chooses among the endpoints whose cost the limits of the caller can bound; among all when none or all of them are
+ * bounded.
  * @param limits null: no limits
  */
 export function choosePriced<T>(
@@ -76,8 +76,8 @@ export function choosePriced<T>(
 }
 
 /**
- * The choices whose cost the limits of the caller can bound, over all models of a call; all where there are
- * no others, or only others.
+ * The choices whose cost the limits of the caller can bound, over all models of a call; all choices when none or all of
+ * them are bounded.
  * @param limits null: no limits
  * @param isPriced whether the price of the call at an endpoint is known
  */
@@ -93,7 +93,7 @@ export function pricedChoices<C extends { readonly target: { readonly endpoint: 
   return bounded.length === 0 ? choices : bounded
 }
 
-/** Null: all endpoints are bounded, or none is. */
+/** Null when all endpoints are bounded, or none is. */
 function boundedOf({ endpoints }: CallableModel, limits: LimitFlags): CallableModel['endpoints'] | null {
   return endpoints.some(hasNoPrice) ? pricedOf(endpoints, limits) : null
 }

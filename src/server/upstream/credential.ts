@@ -1,6 +1,6 @@
 import { KEY_HEADERS, type Protocol } from '../../schemas/models/protocols.ts'
 
-/** A key of the operator. Its text is read once, at the first use of an endpoint. */
+/** A key of the operator. Its text is read only once, when an endpoint first uses it. */
 export interface Credential {
   reveal(): string
 }

@@ -13,9 +13,8 @@ import type { RedactedTexts } from './reason.ts'
 import { KIB } from '../../schemas/limits/limits.ts'
 
 /**
- * Bytes of a provider's event stream that wait for the reader; one read of the socket may exceed it.
- * Thousands of event streams are open at once, and with a caller who does not read, each holds this much and
- * a read. Decision.
+ * Bytes of a provider's event stream that wait for the reader; one read of the socket may exceed it. Thousands of event
+ * streams are open at once, and when the caller does not read, each stream holds this much plus one read. Decision.
  */
 export const UPSTREAM_EVENTS_BYTES_MAX = 4 * KIB
 
@@ -31,19 +30,19 @@ export interface LinkDeps {
   readonly extra?: ExtraHeaders
 }
 
-/** A stream can be sent once. */
+/** A body that is a stream can be sent only once. */
 type LinkBody = string | Uint8Array | readonly Uint8Array[] | Readable
 
-/** Where a call comes from, for the provider and for the shares of callers. */
+/** The source of a call, for the provider and for sharing resources among callers. */
 interface Origin {
-  /** Bytes of a body that is a stream; absent, or null: the body has its length. */
+  /** Bytes of a body that is a stream; absent or null when the length is that of the body itself. */
   readonly bodyBytes?: number | null
   /** Gateways that the call has passed before this one. */
   readonly hops?: number
   readonly caller: Caller
   /** Flat list of names and values of this call; each replaces the catalogue's header of the same name. */
   readonly headers?: readonly string[] | undefined
-  /** `sent` is called when the request has a connection: from then on the provider may work, and charge. */
+  /** `sent` is called when the request has a connection: from then on the provider may work on it and charge for it. */
   readonly call: { readonly signal: AbortSignal; sent?(isSent: boolean): void }
 }
 
@@ -61,15 +60,15 @@ export interface LinkStreamAttempt extends Origin {
   readonly beginsBy: number
   /** Milliseconds that a reader waits for bytes. */
   readonly stallMs: number
-  /** The signal of the call closes the connection until the answer has been read; otherwise until the answer has begun. */
+  /** True: the call's signal closes the connection until the answer has been read. False: only until the answer has begun. */
   readonly isCutByLeaving: boolean
 }
 
-/** How a whole answer is asked for. */
+/** How a whole answer is requested. */
 export interface PostKind {
   /** Bytes of the answer; `upstream_too_large` beyond. */
   readonly answerBytesMax: number
-  /** A request on a kept-alive connection that turns out to be closed is sent once more. */
+  /** Whether a request is sent once more when its kept-alive connection turns out to be closed. */
   readonly mayRepeat: boolean
   /** The answer may take minutes: see `EgressRequest.isLong`. */
   readonly isLong: boolean
@@ -86,11 +85,10 @@ const EMBEDDINGS: PostKind = {
 }
 
 /**
- * What a model writes. Nothing is sent twice: whether a provider began to work on a request is unknown once
- * the first byte has left, and the work may cost dollars. A kept-alive connection that was closed while it
- * was idle costs no call: what has come on it is read before a request is written, which then takes another
- * connection. Only a connection that ends in the same instant fails the attempt, and the next endpoint
- * follows.
+ * What a model writes. Nothing is sent twice: once the first byte was sent, it is unknown whether the provider began to
+ * work on the request, and the work may cost dollars. A kept-alive connection that was closed while it was idle fails
+ * no call: the close is noticed before a request is written, and the request then uses another connection. Only a
+ * connection that ends in the same instant fails the attempt, and the next endpoint is tried.
  */
 export const WRITTEN: PostKind = {
   answerBytesMax: UPSTREAM_WRITTEN_BYTES_MAX,
@@ -104,7 +102,7 @@ const JSON_TYPE = 'application/json'
 /** The connection to one provider: its pool, its base path and the headers of every call. */
 export class ProviderLink {
   readonly provider: Provider
-  /** Texts that are redacted from everything that the provider says. */
+  /** Texts that are redacted from everything that the provider sends. */
   readonly redacted: RedactedTexts
   readonly #origin: LinkOrigin
   readonly #basePath: string
@@ -184,7 +182,7 @@ export class ProviderLink {
 interface UsualHeaders {
   /** Flat list of names and values. */
   readonly list: readonly string[]
-  /** The same of a call that has no headers of its own and comes from no gateway: one list for all of them. */
+  /** The same list for calls that have no headers of their own and come from no gateway: it is shared by all of them. */
   readonly first: readonly string[]
 }
 
@@ -197,7 +195,7 @@ function sent({ list, first }: UsualHeaders, { hops = 0, headers = [] }: Origin)
   return hops === 0 ? first : withHops(list, hops)
 }
 
-/** The provider may be a Sluice, also this one: that Sluice continues the count of hops. */
+/** The provider may itself be a Sluice, even this one, which then continues the count of hops. */
 function withHops(headers: readonly string[], hops: number): readonly string[] {
   return [...headers, 'x-sluice-hops', String(hops + 1)]
 }

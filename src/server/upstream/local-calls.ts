@@ -11,7 +11,7 @@ export class LocalCalls {
     this.#organizations = new Shares(ofOneMax)
   }
 
-  /** @returns null when too many run; otherwise the end of the call, to be called once */
+  /** @returns null when too many run; otherwise a function that ends the call, to be called once */
   begin(organizationId: string): (() => void) | null {
     if (this.#count >= this.#max || !this.#organizations.fits(1, organizationId)) return null
     this.#count++

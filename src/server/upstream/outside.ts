@@ -24,10 +24,10 @@ export interface OutsideDeps {
 }
 
 /**
- * Begins to read an address that a caller or a provider named: through the gate, except for the provider's
- * own origin. Sluice follows redirects within one host; from the provider's own origin also to others,
- * without its key. The result may have any status. Failures: destination_refused (also no HTTPS URL),
- * upstream_failed (a redirect that is not followed), and those of the gate.
+ * Begins to read an address that a caller or a provider named: through the gate, except for the provider's own origin.
+ * Sluice follows redirects within one host; from the provider's own origin also to other hosts, without its key. The
+ * result may have any status. Failures: destination_refused (also no HTTPS URL), upstream_failed (a redirect that is
+ * not followed), and those of the gate.
  */
 export async function openOutside(url: string, deps: OutsideDeps): Promise<Outcome<EgressStream>> {
   let at = urlIn(url)
@@ -69,10 +69,10 @@ function openAt(
 }
 
 export interface OutsideRead {
-  /** `performance.now()` until which all of it has to be here. */
+  /** `performance.now()` until which the whole body must have arrived. */
   readonly endsAt: number
   readonly bytesMax: number
-  /** Has to have room for what comes; absent: the room was taken before. */
+  /** Room for the bytes that arrive; absent when the room was taken before. */
   readonly room?: Pick<AnswerRoom, 'more' | 'give'>
 }
 
@@ -120,7 +120,7 @@ function tooLarge(limit: number): Outcome<never> {
   return fail('upstream_too_large', { fields: { limit } })
 }
 
-/** Null for a text that is no web address, or that contains a credential: Sluice must not send that unintentionally. */
+/** Null for a text that is no web address, or for one with a credential, which Sluice must not send unintentionally. */
 function urlIn(text: string, base?: URL): URL | null {
   if (!URL.canParse(text, base?.href)) return null
   const url = new URL(text, base)

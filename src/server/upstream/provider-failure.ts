@@ -11,13 +11,13 @@ import type { FailureOf, NoAnswer } from '../../dialects/parts.ts'
 const RETRY_AFTER_S_MAX = 600
 
 /**
- * The failure for a response other than 2xx. Contract C23: a refusal of the input keeps its reason, cleaned;
- * a refusal of the credential, of the request's form or of the payment is Sluice's failure. Details show the
- * provider's status; the reply never has it.
+ * The failure for a response other than 2xx. Contract C23: a refusal of the input keeps its reason, cleaned; a refusal
+ * of the credential, of the request's form or of the payment is Sluice's failure. The details show the provider's
+ * status; the status of the reply is never that of the provider.
  */
 export function failureOf(answer: EgressAnswer, { redacted }: Pick<ProviderLink, 'redacted'>): Failure {
   const reason = readReason(answer.body, redacted)
-  // A moderation of the provider's own may answer 403, which blames the operator's key elsewhere.
+  // A provider's own moderation may answer 403, a status that otherwise blames the operator's key.
   const isModerated = answer.status === 403 && reason.refusal === 'moderation'
   const name = reason.isCredential ? 'upstream_credential' : nameOf(isModerated ? 400 : answer.status)
   const metadata = metadataOf(name, reason)
@@ -34,9 +34,9 @@ export function failureOf(answer: EgressAnswer, { redacted }: Pick<ProviderLink,
 }
 
 /**
- * The failure that a provider reports in an event of its stream, after a status of 200. C23 decides by the
- * status that the event has in its members, or that its words stand for; without either the provider failed.
- * An answer that failed reports its own reason; the reason of another event may be the operator's account.
+ * The failure that a provider reports in an event of its stream, after a status of 200. C23 decides by the status in
+ * the event's members, or by the status that its words stand for; without either the failure counts as the provider's.
+ * A failed answer reports its own reason; the reason of another event may concern the operator's account.
  */
 export function failuresOfEvents(redacted: RedactedTexts): FailureOf {
   return (event, isOfAnswer = false) => failureOfEvent(event, redacted, isOfAnswer)
@@ -55,7 +55,7 @@ function failureOfEvent(event: Uint8Array, redacted: RedactedTexts, isOfAnswer: 
   return waited({ name, fields, metadata, detail }, status, reason?.retryAfterS ?? null)
 }
 
-/** Names the refused member where the caller can change it. */
+/** Names the refused member if the caller can change it. */
 function metadataOf(name: FailureName, { code, param }: Reason): FailureMetadata {
   return {
     ...(code !== null && { provider_code: code }),
@@ -65,7 +65,7 @@ function metadataOf(name: FailureName, { code, param }: Reason): FailureMetadata
 
 const FILTER_WORD = /^\w{1,64}$/
 
-/** The failure of a prompt that a provider's filter blocked, in an answer of its own. */
+/** The failure of a prompt that a provider's filter blocked, which the provider reports in an answer instead of an error. */
 export function blockedPrompt(word: string): Failure {
   const isShown = FILTER_WORD.test(word)
   return {
@@ -85,12 +85,12 @@ export function named(failure: Failure, provider: string): Failure {
   }
 }
 
-/** The failure of a whole answer that cannot be read, as that of the same answer in a stream. */
+/** The failure of a whole answer that cannot be read; the same as for that answer in a stream. */
 export function failureOfWhole({ failure, error }: NoAnswer, failureOf: FailureOf): Failure {
   return error === undefined ? failure : failureOf(error, true)
 }
 
-/** The field of a failure after which another model may be tried. */
+/** A field of the failure that is set when another model may be tried. */
 function refusalOf(name: FailureName, { refusal }: Reason): Readonly<Record<string, string>> {
   return name === 'upstream_refused' && refusal !== null ? { refusal } : {}
 }
@@ -102,7 +102,7 @@ function nameOf(status: number): FailureName {
     case 415:
     case 422:
       return 'upstream_refused'
-    // 402 is the provider's bill to the operator; 498 is Cohere's own status for a bad token.
+    // 402 concerns the operator's payment to the provider; 498 is Cohere's own status for a bad token.
     case 401:
     case 402:
     case 403:
@@ -120,7 +120,7 @@ function nameOf(status: number): FailureName {
 
 const UNAVAILABLE = 503
 
-/** A failure of load, with how long the provider wants to be left alone. @param retryAfterS null: the provider named no wait */
+/** Adds the provider's requested wait to a failure caused by load. @param retryAfterS null: the provider named no wait */
 function waited(failure: Failure, status: number | null, retryAfterS: number | null): Failure {
   const isOfLoad = failure.name === 'upstream_overloaded' || status === UNAVAILABLE
   if (!isOfLoad || retryAfterS === null) return failure

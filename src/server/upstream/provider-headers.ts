@@ -19,7 +19,7 @@ export interface OperatorAccess {
   readonly extra: ExtraHeaders
 }
 
-/** Null when a variable that the provider's key or headers name is not set. */
+/** Null when a variable is not set that the provider's key or headers name. */
 export function operatorAccess(
   provider: Provider,
   credentials: ReadonlyMap<string, Credential>,
@@ -32,12 +32,12 @@ export function operatorAccess(
   return { key: apiKeyEnv === null ? null : valueOf(apiKeyEnv), extra: { sent, secrets } }
 }
 
-/** Headers in which providers take keys: those of the protocols, and Azure's. */
+/** Headers in which providers accept keys: those of the protocols, and Azure's. */
 const HEADERS_OF_KEYS: ReadonlySet<string> = new Set([...Object.values(KEY_HEADERS), 'api-key'])
 
 /**
- * The header in which a provider takes its key where the catalogue puts the key into a header of its own and
- * names no `api_key_env`; null where the protocol's header carries the key.
+ * The header for the key of a provider whose catalogue entry sets the key in one of its headers and names no
+ * `api_key_env`; null when the protocol's header carries the key.
  */
 export function keyHeaderOf({ apiKeyEnv, headers = [] }: Provider): CredentialHeader | null {
   if (apiKeyEnv !== null) return null

@@ -11,7 +11,7 @@ export interface Reason {
   readonly param: string | null
   /** True when the body blames the credential: Gemini does so with status 400. */
   readonly isCredential: boolean
-  /** Why another model may take what this one refuses; null: the body names no such reason. */
+  /** Why another model may accept the request that this one refuses; null when the body names no such reason. */
   readonly refusal: ModelRefusal | null
   /** Seconds to wait by Google's `RetryInfo`; null: the error has none. */
   readonly retryAfterS: number | null
@@ -22,14 +22,14 @@ const CHARS_MAX = 300
 const READ_CHARS_MAX = 1_000
 /** Characters of a quotation above which it is removed. */
 const QUOTED_CHARS_MAX = 40
-/** Characters of a key's part that is redacted: shorter parts stand in many words. */
+/** Characters of a key's part that is redacted: shorter parts occur in many words. */
 const PART_CHARS_MIN = 8
 /** A code has no dots, so that a host name is not a code. */
 const CODE = /^\w[\w-]{0,63}$/
 /** Codes of providers that blame the credential. */
 const CREDENTIAL_CODES = new Set(['API_KEY_INVALID', 'API_KEY_EXPIRED', 'invalid_api_key'])
 
-/** A path of members and places, such as `messages[0].content`. */
+/** A path of members and indices, such as `messages[0].content`. */
 const PARAM = /^[\w$[\].-]{1,128}$/
 /** A name that looks like a key, or is as long as one and has digits. */
 const KEY_NAME = /^(?:sk|pk)[-_]|^AIza|(?=[^.[\]]*\d)[^.[\]]{24,}/
@@ -45,9 +45,9 @@ const NOTHING: Reason = {
 
 /** Texts that only Sluice and the provider may know. */
 export interface RedactedTexts {
-  /** The credential; the empty string without one. Redacted wherever it stands. */
+  /** The credential; the empty string without one. Redacted wherever it occurs. */
   readonly credential: string
-  /** Values of other headers that come from variables; redacted wherever they stand. */
+  /** Values of other headers that come from variables; redacted wherever they occur. */
   readonly others?: readonly string[]
   /** The name of the provider's host in lower case. Redacted as a word. */
   readonly host: string
@@ -77,7 +77,7 @@ export function readReason(body: Uint8Array, redacted: RedactedTexts): Reason {
   }
 }
 
-/** Words of providers for a failure, and the status that each gives to the same failure of a request. */
+/** Words by which providers name a failure, and the HTTP status that corresponds to it. */
 const STATUSES: readonly (readonly [RegExp, number])[] = [
   [/rate.?limit|too_many_requests|overloaded|resource_exhausted|quota/i, 429],
   [/invalid_request|context_length|invalid_argument|content_(?:policy|filter)|unprocessable/i, 400],
@@ -85,8 +85,8 @@ const STATUSES: readonly (readonly [RegExp, number])[] = [
 ]
 
 /**
- * The status of HTTP that an error in a stream stands for: a number among its members, or what its type and
- * codes say. Null when it says nothing known.
+ * The HTTP status that corresponds to an error in a stream: a number among its members, or the status of its type and
+ * codes. Null when none is known.
  */
 export function readStatus(event: Uint8Array): number | null {
   const parsed = parse(event)
@@ -110,7 +110,7 @@ export function readStatus(event: Uint8Array): number | null {
 
 /**
  * Cleans a provider's text. Providers quote the request, name their hosts and sometimes print a part of the
- * key. Every pattern is linear: no pattern can start again within the text that it has matched.
+ * key. Every pattern takes linear time: no pattern can start again within the text that it has matched.
  */
 function clean(text: string, redacted: RedactedTexts): string | null {
   const line = cut(redact(text, secretsOf(redacted)).replace(/[\p{C}\s]+/gu, ' '))
@@ -120,7 +120,7 @@ function clean(text: string, redacted: RedactedTexts): string | null {
     .replace(/[^\s"'`<>()[\]{},;=|]+/g, (word) => cleanWord(word, redacted.host))
     .trim()
   if (line === '') return null
-  // Half a surrogate pair is no character, and the store would refuse it.
+  // Half a surrogate pair is not a character, and the store would refuse it.
   return line.length > CHARS_MAX ? `${line.slice(0, CHARS_MAX).replace(/[\ud800-\udbff]$/, '')}…` : line
 }
 
@@ -202,7 +202,7 @@ function paramIn(error: Record<string, unknown>, parsed: Record<string, unknown>
   return [error['param'], ...named].filter((path) => typeof path === 'string' && path !== '') as string[]
 }
 
-/** What holds the request of HTTP, in places of FastAPI. */
+/** First elements of FastAPI places, which name the part of the HTTP request. */
 const REQUEST_PARTS: ReadonlySet<unknown> = new Set(['body', 'query', 'path', 'header'])
 
 function pathsOf(detail: Record<string, unknown> | null): readonly unknown[] {

@@ -1,9 +1,9 @@
-/** Why a provider refuses an input that another model may take. */
+/** Why a provider refuses an input that another model may accept. */
 export type ModelRefusal = 'context' | 'moderation'
 
 /**
- * Codes and types by which providers refuse a prompt that is too long for the model, or that a moderation
- * refuses: OpenAI's and of those who copy its protocol, Azure's, llama.cpp's, OpenRouter's, DashScope's.
+ * Codes and types by which providers refuse a prompt that is too long for the model, or that a moderation refuses:
+ * codes of OpenAI and of servers with its protocol, Azure, llama.cpp, OpenRouter and DashScope.
  */
 const CODES: ReadonlyMap<string, ModelRefusal> = new Map([
   ['context_length_exceeded', 'context'],
@@ -23,7 +23,7 @@ const CODES: ReadonlyMap<string, ModelRefusal> = new Map([
   ['DataInspectionFailed', 'moderation'],
 ])
 
-/** Wordings for a context that is too long, of providers that give no code for it. Bounded, so linear. */
+/** Wordings for a context that is too long, by providers that send no code for it. Bounded, so linear. */
 const TOO_LONG = new RegExp(
   [
     // OpenAI, vLLM, DeepSeek, Fireworks, Mistral, OpenRouter, xAI, TensorRT-LLM, Poolside.
@@ -50,15 +50,15 @@ const TOO_LONG = new RegExp(
   ].join('|'),
   'i',
 )
-/** Limits of rate speak of input tokens too, and a wait cures them. */
+/** Rate limits mention input tokens too, but waiting helps with them. */
 const OF_RATE =
   /rate.?limit|quota|(?:tokens|requests) ?(?:per|\/) ?(?:min|hour|day|second)|too many requests|\bTPM\b/i
 
 /**
- * What a provider's error says of the model alone.
- * @param codes in whatever form the provider gives them
- * @param text its message; the caller cuts it, since a pattern reads all of it
- * @returns null: the refusal holds for the request
+ * The reason in a provider's error that concerns only the model.
+ * @param codes in any form that the provider uses
+ * @param text its message; the caller shortens it, since a pattern reads all of it
+ * @returns null: the refusal concerns the request itself
  */
 export function modelRefusal(codes: readonly unknown[], text: string): ModelRefusal | null {
   for (const code of codes) {

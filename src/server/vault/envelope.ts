@@ -18,7 +18,7 @@ const NONCE = Buffer.alloc(12)
 /**
  * Seals a small value: salt (32) ‖ commitment (32) ‖ ciphertext ‖ tag (16), with a key and a commitment of
  * HKDF-SHA-256(sealing key, salt, label ‖ SHA-256(aad)). Design §8.
- * @param aad what the value is bound to, as `lengthPrefixed` writes it
+ * @param aad the data that the value is bound to, as `lengthPrefixed` writes it
  */
 export function sealValue(sealingKey: Uint8Array, plain: Uint8Array, aad: Uint8Array): Buffer {
   const salt = randomBytes(SALT_BYTES)
@@ -47,7 +47,7 @@ export function valueBytesOf(sealed: Uint8Array): number {
   return Math.max(0, sealed.length - SALT_BYTES - COMMITMENT_BYTES - TAG_BYTES)
 }
 
-/** Joins texts without ambiguity: the length of each text (4 bytes) stands before it. */
+/** Joins texts without ambiguity: the length of each text (4 bytes) precedes it. */
 export function lengthPrefixed(...texts: readonly string[]): Buffer {
   return Buffer.concat(
     texts.flatMap((text) => {

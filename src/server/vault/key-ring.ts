@@ -8,8 +8,8 @@ import { KEY_BYTES, newWrappedKey, unwrapKey } from './wrap.ts'
 export const DATA_KEYS_CACHED_MAX = 1_000
 
 /**
- * Milliseconds until another process's change of the current key is seen; the key before it still opens the
- * values that it sealed. Decision.
+ * Milliseconds until another process's change of the current key is seen; until then the previous key seals, and it
+ * still opens its values. Decision.
  */
 const CURRENT_KEPT_MS = 60_000
 
@@ -20,7 +20,7 @@ export interface KeyRingOptions {
 }
 
 /**
- * Data keys of workspaces, unwrapped in this ring alone. A bounded number is kept; a key is cleared when it
+ * Data keys of workspaces, unwrapped only in this ring. A bounded number is kept; a key is cleared when it
  * is dropped. Design §8.
  */
 export function openKeyRing(options: KeyRingOptions): KeyRing {

@@ -19,13 +19,13 @@ export interface ReleaseDeps {
   readonly log: Pick<Log, 'error'>
 }
 
-/** Reasons for the audit log alone: a caller gets the same failure for all of them. */
+/** Reasons for the audit log only: a caller gets the same failure for all of them. */
 type Refusal = 'no_such_secret' | 'legacy' | 'other_host' | 'does_not_open'
 
-/** A text that is not a valid name may be anything that a caller sent, which no log shall keep. */
+/** A text that is not a valid name may be anything that a caller sent, so no log may contain it. */
 const NO_NAME = '(not a name)'
 
-/** The only way to the value of a secret. Each release reads its row again, so that no cache can outlive a change of the row. */
+/** The only access to the value of a secret. Each release reads its row again, so that no cache can outlive a change of the row. */
 export function openReleases(deps: ReleaseDeps): SecretReleases & SecretBundles {
   return { release: (request) => release(deps, request), releaseAll: (request) => releaseAll(deps, request) }
 }
@@ -76,7 +76,7 @@ async function give(deps: ReleaseDeps, request: ReleaseRequest, row: EffectiveRo
   })
   if (!opened.ok) return opened
   if (opened.value === null) {
-    // The row was edited, or its root key is gone: an operator has to know.
+    // The row was edited, or its root key is missing: an operator has to know.
     deps.log.error('vault.secret_does_not_open', { vaultId: row.vaultId, name: row.name })
     return refuse(deps, request, 'does_not_open', row)
   }
@@ -97,7 +97,7 @@ async function open(
     caller,
     transfer: [sealed.buffer, sealingKey.buffer],
   })
-  // A job that never ran has left the key here.
+  // A job that never ran has left the key in this thread.
   wipe(sealingKey)
   if (!plain.ok) return plain
   if (plain.value === null) return ok(null)

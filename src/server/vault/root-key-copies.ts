@@ -8,9 +8,9 @@ import { isCode, writeKeyFile } from './root-key-file.ts'
 export const ROOT_KEY_COPIES_FILE = 'root-key-copies.json'
 
 /**
- * Notes of backups. Sluice cannot see from here whether a root key is backed up, so a note says when a copy
- * was last seen: Sluice itself wrote the key into a backup, or read a copy that the operator showed. An id
- * follows from its key, so a new key has no note. Decision.
+ * Notes of backups. Sluice cannot see from here whether a root key is backed up, so a note says when a copy was last
+ * seen: Sluice itself wrote the key into a backup, or read a copy that the operator showed. The id is derived from the
+ * key, so a new key has no note. Decision.
  */
 const Copies = Type.Record(
   Type.String({ pattern: '^[0-9a-f]{16}$' }),
@@ -36,7 +36,7 @@ export function rootKeyCopies(dataDir: string): ReadonlyMap<string, RootKeyCopy>
   }
 }
 
-/** Throws the errors of the file system: there may be no data directory, or another user may own it. */
+/** Throws the errors of the file system: the data directory may be missing or belong to another user. */
 export function noteRootKeyCopies(dataDir: string, ids: readonly string[], copy: RootKeyCopy): void {
   const all = new Map([...rootKeyCopies(dataDir), ...ids.map((id) => [id, copy] as const)])
   const text = `${JSON.stringify(Object.fromEntries(all), null, 2)}\n`

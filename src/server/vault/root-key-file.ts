@@ -15,8 +15,8 @@ import {
 import { dirname } from 'node:path'
 
 /**
- * Writes the file of the first key, unless the file exists: of many processes that make one at once the first
- * wins.
+ * Writes the file of the first key, unless the file exists: of several processes that make one at once, the first
+ * succeeds.
  * @returns whether this call made the file
  */
 export function makeKeyFile(path: string, text: string): boolean {
@@ -38,14 +38,14 @@ export function makeKeyFile(path: string, text: string): boolean {
 }
 
 /**
- * Replaces a file with the owner of the one before. The file is whole at every moment and on the disk when
- * this returns. The caller ensures that no other process replaces it at the same time.
+ * Replaces a file and keeps its owner. The file is complete at every moment and on the disk when this returns. The
+ * caller ensures that no other process replaces it at the same time.
  */
 export function replaceKeyFile(path: string, text: string): void {
   writeKeyFile(path, text, path)
 }
 
-/** Writes a file that may not exist yet, whole at every moment. @param like a file or folder whose owner the file gets */
+/** Writes a file that may not exist yet; it is complete at every moment. @param like a file or folder whose owner the file gets */
 export function writeKeyFile(path: string, text: string, like: string): void {
   const draft = draftOf(path)
   try {
@@ -74,8 +74,8 @@ function writeAndSync(path: string, text: string, owner?: Pick<Stats, 'uid' | 'g
   const file = openSync(path, 'wx', 0o600)
   try {
     writeSync(file, text)
-    // A file that root wrote must be readable to the user of the node. The handle names this very file, not
-    // one that the user puts in its place.
+    // A file that root wrote must be readable to the user of the node. The handle refers to this very file, even if the
+    // user replaces the file at its path.
     if (owner !== undefined && owner.uid !== process.getuid?.()) fchownSync(file, owner.uid, owner.gid)
     fsyncSync(file)
   } finally {

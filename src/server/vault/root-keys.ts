@@ -7,16 +7,16 @@ import { isCode, makeKeyFile, newRootKey, replaceKeyFile } from './root-key-file
 /** The keys that wrap all other keys, by id. */
 export interface RootKeys {
   /**
-   * Id of the key that wraps new keys; the other root keys only open what they wrapped. A key that was put
-   * first in its file is seen at once.
+   * Id of the key that wraps new keys; the other root keys only open what they wrapped. When a key is put first in its
+   * file, the change applies at once.
    */
   readonly currentId: string
   readonly ids: readonly string[]
-  /** 32 bytes, not to be changed. For an unknown id the files are read again if they changed. */
+  /** Returns 32 bytes, which must not be changed. For an unknown id the files are read again if they changed. */
   get(id: string): Buffer | undefined
 }
 
-/** Root keys of which the first may have been made by this call. */
+/** Root keys, the first of which may have been made by this call. */
 export interface MadeRootKeys extends RootKeys {
   /** The file that this call made; the operator must be advised to back it up. Null when there was a key already. */
   readonly madeFile: string | null
@@ -44,9 +44,9 @@ const ID_CHARS = 16
 const ID_LABEL = 'sluice root key id'
 
 /**
- * One or more keys, separated by commas or white space, the current one first. Each is 32 bytes as 64 hex
- * digits or base64, with or without its id and a colon before it; an id that does not match its key shows a
- * slip. Throws RootKeyInvalid, also where there is no key, and the errors of the file system. Design §8.
+ * One or more keys, separated by commas or white space, the current one first. Each is 32 bytes as 64 hex digits or
+ * base64, with or without its id and a colon before it; an id that does not match its key reveals a mistake. Throws
+ * RootKeyInvalid, also where there is no key, and the errors of the file system. Design §8.
  */
 export function openRootKeys({ setting, file, dataDir }: RootKeySources): RootKeys {
   const own = join(dataDir, ROOT_KEY_FILE)
@@ -55,7 +55,7 @@ export function openRootKeys({ setting, file, dataDir }: RootKeySources): RootKe
   const read = (): readonly Buffer[] => {
     const given =
       setting !== null ? parseKeys(setting.reveal(), 'SLUICE_ROOT_KEY') : file !== null ? readGiven(file) : []
-    // A key that was made before a setting was given still opens what it has wrapped.
+    // A key that was made before a setting was given still opens the keys that it wrapped.
     return [...given, ...readMade(own)]
   }
   let byId = byIds(read())
@@ -64,12 +64,12 @@ export function openRootKeys({ setting, file, dataDir }: RootKeySources): RootKe
     const now = stampsOf(files)
     if (now === stamps || now === null) return byId
     try {
-      // A key that this process has had may still be needed for keys that it wrapped.
+      // A key that was removed from its file may still be needed for keys that this process wrapped with it.
       const found = byIds(read())
       if (found.size > 0) byId = new Map([...found, ...[...byId].filter(([id]) => !found.has(id))])
       stamps = now
     } catch {
-      // The file is half written, or holds a slip: the known keys stay, and the next look tries again.
+      // The file is half written, or contains a mistake: the known keys stay, and the next read tries again.
     }
     return byId
   }
@@ -85,7 +85,7 @@ export function openRootKeys({ setting, file, dataDir }: RootKeySources): RootKe
   }
 }
 
-/** For the first start alone: a key made next to rows of another root key would hide that the other key is gone. */
+/** For the first start only: making a key although rows depend on another root key would hide that the other key is missing. */
 export function openOrMakeRootKeys(sources: RootKeySources): MadeRootKeys {
   const own = join(sources.dataDir, ROOT_KEY_FILE)
   const isMissing = sources.setting === null && sources.file === null && readMade(own).length === 0
@@ -136,7 +136,7 @@ function textOf(keys: readonly Buffer[]): string {
   return keys.map((key) => `${idOf(key)}:${key.toString('base64')}\n`).join('')
 }
 
-/** Null when one of the paths is no file that can be read a second time, such as a pipe. */
+/** Null when one of the paths cannot be read a second time, such as a pipe. */
 function stampsOf(files: readonly string[]): string | null {
   try {
     const stats = files.map((path) => statSync(path, { bigint: true, throwIfNoEntry: false }))
@@ -149,7 +149,7 @@ function stampsOf(files: readonly string[]): string | null {
   }
 }
 
-/** The id follows from the key, so nodes that are given the same keys agree about them. */
+/** The id is derived from the key, so nodes with the same keys use the same ids. */
 function idOf(key: Buffer): string {
   return createHmac('sha256', key).update(ID_LABEL).digest('hex').slice(0, ID_CHARS)
 }

@@ -6,13 +6,13 @@ import type { RewrappedKey, RootRotationRows, WrappedKey, WrappedKeyTable } from
 
 /** Keys that one transaction rewraps. Decision. */
 const BATCH_KEYS = 250
-/** Passes over the keys that are left: two rotations to different keys would undo each other without end. Decision. */
+/** Passes over the remaining keys: two rotations to different keys would undo each other forever. Decision. */
 const ROOT_PASSES_MAX = 20
 
 export interface RootRotationDeps {
   readonly rows: RootRotationRows
   readonly rootKeys: Pick<RootKeys, 'get'>
-  /** Id of the key that shall wrap all others. */
+  /** Id of the root key that is to wrap all other keys. */
   readonly rootKeyId: string
   readonly by: ChangedBy
   readonly progress: (done: RootRotation) => void
@@ -28,14 +28,14 @@ export interface BrokenKey {
 export interface RootRotation {
   readonly rewrapped: number
   readonly broken: readonly BrokenKey[]
-  /** Other processes changed the keys that were left in every pass. */
+  /** Other processes changed the remaining keys in every pass. */
   readonly isUnfinished: boolean
 }
 
 /**
- * Wraps every key with one root key, in batches that each stand by themselves: when the rotation is killed at
- * any moment, run again or run twice at once, it continues with the rest. A key that does not open stays
- * unchanged. Failures: store_unavailable.
+ * Wraps every key with one root key, in batches that are independent of each other: the rotation may be killed at any
+ * moment, run again or run twice at once, and continues with the rest. A key that does not open stays unchanged.
+ * Failures: store_unavailable.
  */
 export async function rotateRoot(deps: RootRotationDeps): Promise<Outcome<RootRotation>> {
   let rewrapped = 0

@@ -12,14 +12,14 @@ import type { DataRotationRows, ResealedSecret, RotationScope } from '../ports/v
 const BATCH_VAULTS = 100
 /** Secrets that are resealed in one transaction. Decision. */
 const BATCH_SECRETS = 250
-/** Passes over the secrets of a batch of vaults that are left: only rotations by other processes make more than two. Decision. */
+/** Passes over the remaining secrets of a batch of vaults: more than two are needed only when other processes rotate too. Decision. */
 const DATA_PASSES_MAX = 20
 
 export interface DataRotationDeps {
   readonly rows: DataRotationRows
   readonly rootKeys: Pick<RootKeys, 'currentId' | 'get'>
   readonly keys: Pick<VaultKeys, 'open'>
-  /** Reseals a value for the same place and facts; null when the value does not open. Clears both keys. */
+  /** Reseals a value for the same place with the same facts; null when the value does not open. Clears both keys. */
   readonly reseal: (from: SealedValue, sealingKey: Uint8Array) => Uint8Array | null
   readonly by: ChangedBy
   readonly progress: (done: DataRotation) => void
@@ -34,7 +34,7 @@ export interface DataRotationInput {
 /** A secret that keeps its key because it cannot be resealed. */
 export interface BrokenSecret {
   readonly vaultId: string
-  /** Null: a key of the vault does not open, or its root key is not here. */
+  /** Null when a key of the vault does not open, or its root key is not present. */
   readonly name: string | null
 }
 
@@ -53,9 +53,9 @@ export interface DataRotation {
 type Tally = { -readonly [K in keyof DataRotation]: DataRotation[K] } & { broken: BrokenSecret[] }
 
 /**
- * Gives each vault a new sealing key, reseals its secrets and removes keys that no secret names any more.
- * Every transaction stands by itself: when the rotation is killed at any moment, run again or run twice at
- * once, no secret is ever without its key. Failures: store_unavailable.
+ * Gives each vault a new sealing key, reseals its secrets and removes keys that no secret names any more. Every
+ * transaction is complete in itself: the rotation may be killed at any moment, run again or run twice at once, and no
+ * secret is ever without its key. Failures: store_unavailable.
  */
 export async function rotateData(
   deps: DataRotationDeps,
@@ -93,8 +93,7 @@ async function rotateVaults(
   deps: DataRotationDeps,
   { current, madeBefore, tally }: Batch,
 ): Promise<Outcome<null>> {
-  // Where a key does not open, its root key is missing or its row was edited: another key would only hide
-  // that.
+  // When a key does not open, its root key is missing or its row was edited: a new key would only hide that.
   const sound = current.filter((key) => opens(deps, key))
   const closed = current.filter((key) => !sound.includes(key))
   tally.broken.push(...closed.map(({ vaultId }) => ({ vaultId, name: null })))
@@ -127,7 +126,7 @@ function newKey({ rootKeys }: DataRotationDeps, vaultId: string): WrappedVaultKe
   return { ...made, vaultId }
 }
 
-/** Passes over the secrets until only those that do not open are left on old keys. */
+/** Repeats passes over the secrets until the only ones left on old keys are those that do not open. */
 async function resealAll(
   deps: DataRotationDeps,
   vaultIds: readonly string[],
@@ -195,7 +194,7 @@ function resealed(
   const from = sealedValue(keys, secret)
   const sealingKey = keys.open(to)
   const sealed = from.ok && sealingKey.ok ? reseal(from.value, sealingKey.value) : null
-  // Keys that `reseal` did not get are still to be cleared here.
+  // Keys that were not passed to `reseal` must be cleared here.
   if (from.ok) wipe(from.value.sealingKey)
   if (sealingKey.ok) wipe(sealingKey.value)
   if (sealed === null || secret.key === null) {

@@ -14,7 +14,7 @@ export function sealedValue(
     })
   const sealingKey = keys.open(key)
   if (!sealingKey.ok) return sealingKey
-  // The bytes of a row share a buffer with others, and a transfer would send the thread all of them.
+  // The bytes of a row share a buffer with others, and a transfer would send the whole buffer to the thread.
   return ok({
     vault: { vaultId, workspaceId },
     facts: { name, hosts, version },
@@ -23,7 +23,7 @@ export function sealedValue(
   })
 }
 
-/** Clears bytes that are still here; bytes that were transferred to a thread are cleared by the thread. */
+/** Clears bytes that this thread still has; bytes that were transferred to another thread are cleared there. */
 export function wipe(...secrets: readonly Uint8Array[]): void {
   for (const bytes of secrets) if (bytes.length > 0) bytes.fill(0)
 }

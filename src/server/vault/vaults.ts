@@ -15,7 +15,7 @@ import { FairSemaphore } from '../structures/fair-semaphore.ts'
 import { sealedValue, wipe } from './sealed-value.ts'
 import type { VaultKeys } from './vault-keys.ts'
 
-/** Writes to vaults that one front has in the store at once. Decision. */
+/** Writes to vaults that one front has in progress in the store at once. Decision. */
 export const VAULT_WRITES_MAX = 2
 /** Writes to vaults that wait in one front. Decision. */
 export const VAULT_WRITES_WAITING_MAX = 256
@@ -29,12 +29,12 @@ export const COPIES_WAITING_MAX = 64
 export const COPIES_WAITING_WORKSPACE_MAX = 16
 
 /**
- * Secrets that copies of one front hold at once: as many as the largest copy has. A hundred of the longest
- * secrets are 26 MiB, and two dozen such copies at once take every connection and 600 MiB. Decision.
+ * Secrets that copies of one front hold at once: as many as the largest copy has. A hundred of the longest secrets take
+ * 26 MiB, and two dozen such copies at once would take every connection and 600 MiB. Decision.
  */
 const COPIED_AT_ONCE_MAX = SECRETS_COPIED_MAX
 
-/** Milliseconds that a copy or a write waits for its place; `busy` beyond. Decision. */
+/** Milliseconds that a copy or a write waits for its turn; `busy` beyond. Decision. */
 const TURN_WAIT_MS_MAX = 5_000
 
 export interface VaultDeps {
@@ -44,7 +44,7 @@ export interface VaultDeps {
   readonly turnWaitMs?: number
 }
 
-/** Secrets of vaults: sealed in the short-job pool, and written if the keys that sealed them are still the vault's. */
+/** Secrets of vaults. They are sealed in the short-job pool, and written if the vault still has the keys that sealed them. */
 export function openVaults(deps: VaultDeps): Vaults {
   const { rows, turnWaitMs: waitMs = TURN_WAIT_MS_MAX } = deps
   const copies = new FairSemaphore({
@@ -53,8 +53,8 @@ export function openVaults(deps: VaultDeps): Vaults {
     waitingOfOneMax: COPIES_WAITING_WORKSPACE_MAX,
     waitMs,
   })
-  // Writes of one vault wait for each other in the store, where each holds a connection. They wait here
-  // instead, so that keys, polls and releases find a connection.
+  // In the store, writes of one vault would wait for each other, each with a connection. They wait here instead, so
+  // that connections are left for keys, polls and releases.
   const writes = new FairSemaphore({
     places: VAULT_WRITES_MAX,
     waitingMax: VAULT_WRITES_WAITING_MAX,
@@ -112,13 +112,12 @@ export function openVaults(deps: VaultDeps): Vaults {
 
 /**
  * Repeats an attempt that returned null. Failure: busy, when other processes changed the vault's keys or the
- * sources between every sealing and its commit.
+ * sources in every attempt between the sealing and its commit.
  */
 async function again<T>(attempt: () => Promise<Outcome<T | null>>): Promise<Outcome<T>> {
   for (let nth = 0; nth < VAULT_WRITE_TRIES_MAX; nth++) {
     const done = await attempt()
-    // The vault was removed during the attempt: the next attempt finds out what is gone, and its failure is
-    // the caller's.
+    // The vault was removed during the attempt: the next attempt finds out which object is gone, and its failure is returned.
     if (!done.ok && done.failure.name === 'vault_unknown' && nth === 0) continue
     if (!done.ok) return done
     if (done.value !== null) return ok(done.value)
@@ -147,7 +146,7 @@ async function seal(
   const input = { vault: placeOf(vault), keys: { fingerprint, sealing }, secrets }
   const more = { caller: callerFor(scope), transfer: secretBytes.map(({ buffer }) => buffer) }
   const sealed = await jobs.run('seal_secrets', input, more)
-  // A job that never ran has left the bytes here.
+  // A job that never ran has left the bytes in this thread.
   wipe(...secretBytes)
   return sealed.ok
     ? ok({ keyId, secrets: puts.map((put, nth) => written(put, secrets[nth], sealed.value[nth])) })
@@ -203,7 +202,7 @@ function secretOf(source: SealedValue | undefined, sealed: SealedOut, version = 
   return { ...source.facts, ...sealed, version }
 }
 
-/** Gathered puts may come from several keys; the workspace is what they have in common. */
+/** Gathered puts may come from several keys, but they share the workspace. */
 function callerFor({ organizationId, workspaceId }: VaultScope): Caller {
   return { organizationId, workspaceId, key: workspaceId }
 }
@@ -221,7 +220,7 @@ export interface Put extends NewSecret {
   readonly by: VaultActor
 }
 
-/** Failures of one of the puts alone: the others of its commit may be stored. */
+/** Failures of one put only: the other puts of its commit may be stored. */
 const OF_ONE: ReadonlySet<FailureName> = new Set(['vault_full', 'secret_exists', 'secret_unknown'])
 
 type Stored = Outcome<SecretMetadata>
@@ -240,9 +239,9 @@ interface GatheredPutsOptions {
 }
 
 /**
- * Gathers puts of secrets. A commit holds its vault while it waits for the disk. Puts that come meanwhile
- * wait here, and are then sealed and committed together, in the order in which they came. In an idle vault no
- * put waits. Unlike a `FairSemaphore` this joins the work that waits.
+ * Gathers puts of secrets. A commit holds its vault while it waits for the disk. Puts that arrive meanwhile wait here,
+ * and are then sealed and committed together, in the order of arrival. In an idle vault no put waits. Unlike a
+ * `FairSemaphore`, this class combines the waiting work.
  */
 export class GatheredPuts {
   readonly #options: GatheredPutsOptions
@@ -292,7 +291,7 @@ export class GatheredPuts {
     this.#lines.delete(vault)
   }
 
-  /** Never rejects: a problem settles the puts that it concerns. */
+  /** Never rejects: a failure settles the puts that it concerns. */
   async #store(scope: VaultScope, together: readonly Waiting[]): Promise<void> {
     const stored = this.#options.store(scope, together)
     const isOfOne = await stored.then(
@@ -300,7 +299,7 @@ export class GatheredPuts {
       () => false,
     )
     for (const [nth, put] of together.entries()) {
-      // Some of the puts may be stored by themselves.
+      // Each of these puts may succeed separately.
       if (isOfOne && together.length > 1) await this.#store(scope, [put])
       else put.settle(stored.then((all) => (all.ok ? only(all.value[nth]) : all)))
     }
@@ -312,7 +311,7 @@ function only(secret: SecretMetadata | undefined): Stored {
   return ok(secret)
 }
 
-/** Counts the puts at the head of the line that go together: distinct names, limited in number and characters. */
+/** Counts the puts at the head of the line that can be stored together: distinct names, limited in number and characters. */
 function countTogether(line: readonly Put[]): number {
   const names = new Set<string>()
   let chars = 0

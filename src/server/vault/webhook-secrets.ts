@@ -10,7 +10,7 @@ import type {
 } from '../ports/webhooks/webhooks.ts'
 import { lengthPrefixed, openValue, sealValue } from './envelope.ts'
 
-/** Random bytes of a signing secret; Standard Webhooks asks for 24 to 64. Decision. */
+/** Random bytes of a signing secret; Standard Webhooks requires 24 to 64. Decision. */
 export const WEBHOOK_SECRET_BYTES = 32
 
 export interface WebhookSecretDeps {
@@ -20,8 +20,8 @@ export interface WebhookSecretDeps {
 }
 
 /**
- * Signing secrets of workspaces, opened for each request: none is cached, so that a replaced secret signs
- * nothing after its time. Concurrent requests share one look.
+ * Signing secrets of workspaces, opened for each request: none is cached, so that a replaced secret signs nothing after
+ * its expiry. Concurrent requests share one read.
  */
 export function openWebhookSecrets(deps: WebhookSecretDeps): WebhookSecrets {
   const { rows } = deps

@@ -7,7 +7,7 @@ const TAG_BYTES = 16
 /** Bytes of a wrapped key before wrapping. */
 export const KEY_BYTES = 32
 
-/** The place that a wrapped key is bound to: a key that was moved to another owner, purpose or id does not open. */
+/** The place to which a wrapped key is bound: a key that was moved to another owner, purpose or id does not open. */
 export interface KeyPlace {
   readonly id: string
   /** The workspace of a data key, or the vault of a vault's key. */

@@ -2,15 +2,15 @@ import { JSON_TEXT_DEPTH_MAX } from '../../schemas/files/file-limits.ts'
 import { exportsOf } from '../web-assembly.ts'
 import { AUTOMATON_CODE } from './automaton-code.ts'
 
-/** Actions that every table has in common; the numbers of states are below `first`, and an action from `stop` on ends the run. */
+/** Actions that all tables share. Numbers below `first` are states; an action from `stop` on ends the run. */
 export const SHARED_ACTIONS = {
   first: 64,
-  /** Open and close a level. At the outermost level they end the run, like a level that does not fit. */
+  /** Open and close a level. They end the run at the outermost level, and when a level does not match. */
   openObject: 64,
   openArray: 65,
   closeObject: 66,
   closeArray: 67,
-  /** A comma in an object or array; the two numbers after it are used for the states after it. */
+  /** A comma in an object or array. The two numbers after this one select the next states. */
   comma: 68,
   /** Counts. */
   count: 71,
@@ -35,22 +35,22 @@ const AT = {
 const REGISTERS = { state: 0, depth: 1, count: 2, action: 3, deepest: 4 } as const
 /** Bytes of the two vectors of a state. */
 const SKIP_BYTES = 32
-/** Bits of a vector's lane but the highest. */
+/** Bits of a vector's lane, without the highest. */
 const GROUPS_MAX = 7
 const COUNTED = 0x80
 const WORD_BYTES = 4
 
-/** Reads the bytes in `[at, end)` by a table. @returns the place of the byte whose action ends the run, or `end` */
+/** Runs a table over the bytes in `[at, end)`. @returns the place of the byte whose action ends the run, or `end` */
 type Run = (table: number, skips: number, at: number, end: number) => number
 
 export interface Reading {
   readonly memory: Uint8Array
   readonly run: Run
-  /** @returns the first of every fourth place in `[at, end)` with a pair of the table; else not below `end` */
+  /** Checks every fourth place in `[at, end)`. @returns the first of them with a pair of the table; otherwise a place at or after `end` */
   readonly pair: (at: number, end: number) => number
   /**
    * @param one four bytes, the lowest first; `other` begins with the same two
-   * @returns the first place in `[at, end)` with one of them; else not below `end`
+   * @returns the first place in `[at, end)` with one of them; otherwise a place at or after `end`
    */
   readonly word: (at: number, end: number, one: number, other: number) => number
 }
@@ -68,7 +68,7 @@ export function vectorReading(): Reading | null {
   }
 }
 
-/** The same code byte by byte. */
+/** The same reading, byte by byte. */
 export function byteReading(): Reading {
   const memory = new Uint8Array(AT.end)
   const registers = new Int32Array(memory.buffer, 0, AT.follow / 4)
@@ -103,7 +103,7 @@ export interface HeldText {
   readonly bytes: Uint8Array
 }
 
-/** The memory with all tables, in which a thread reads its texts one after the other. */
+/** The memory with all tables, in which a thread reads its texts one after another. */
 export class Automata {
   readonly #reading: Reading
   readonly #memory: Uint8Array
@@ -112,7 +112,7 @@ export class Automata {
   readonly levels: Uint8Array
   #tablesEnd: number = AT.tables
 
-  /** @param deepest open levels at most */
+  /** @param deepest maximum number of open levels */
   constructor(reading: Reading, deepest: number) {
     const { memory } = reading
     if (AT.levels + deepest > AT.tables) throw new RangeError(`not enough space for ${deepest} levels`)
@@ -123,7 +123,7 @@ export class Automata {
     this.levels = memory.subarray(AT.levels, AT.levels + deepest)
   }
 
-  /** Sets the state after an action: that after a byte that is counted before the tables which count. */
+  /** Sets the state after an action. The state after a counted byte must be set before the tables that count are added. */
   follow(action: number, state: number): void {
     this.#memory[AT.follow + action] = state
   }
@@ -141,7 +141,7 @@ export class Automata {
     return place
   }
 
-  /** @param bytes up to HELD_BYTES_MAX of them, with those before @param before bytes that come before them */
+  /** @param bytes up to HELD_BYTES_MAX, including those in `before` @param before bytes that precede them */
   hold(bytes: Uint8Array, before = NO_BYTES): HeldText {
     const at = AT.text + before.length
     this.#memory.set(before, AT.text)
@@ -150,26 +150,26 @@ export class Automata {
   }
 
   /**
-   * Reads the held text from `at` to `end`, in the state and with the count and the depth that are set.
+   * Reads the held text from `at` to `end`, with the state, count and depth that are set.
    * @returns the place of the byte whose `action` ends the run; or `end`, when the action is 0
    */
   read({ place, skips }: Automaton, at: number, end: number): number {
     return this.#reading.run(place, skips, AT.text + at, AT.text + end) - AT.text
   }
 
-  /** @param entries an entry for each pair of bytes, 0 for those that are not searched */
+  /** @param entries an entry for each pair of bytes; 0 for a pair that is not searched */
   setPairs(entries: Uint8Array): void {
     this.#memory.set(entries, AT.pairs)
   }
 
-  /** Whether the bytes are a part of the memory. */
+  /** Whether the bytes are part of this memory. */
   isHeld(bytes: Uint8Array): boolean {
     return bytes.buffer === this.#memory.buffer
   }
 
   /**
    * Looks up every fourth place of held bytes in the table of pairs.
-   * @returns the first place from `at` on with a pair that is searched; else not below `end`
+   * @returns the first place from `at` on with a pair of the table; otherwise a place at or after `end`
    */
   pairIn({ byteOffset }: Uint8Array, at: number, end: number): number {
     return this.#reading.pair(byteOffset + at, byteOffset + end) - byteOffset
@@ -228,11 +228,11 @@ export class Automaton {
 }
 
 /**
- * The two vectors of a state. A byte that leaves the state is found by its halves: the entry of its low half
- * and that of its high half have a bit in common. Bytes whose high halves leave the state with the same low
- * halves share a bit; when seven are too few, some bytes are found that do not leave the state. The highest
- * bit is that of the byte that is only counted.
- * @param counted the state after a byte that is counted
+ * The two vectors of a state. A byte that leaves the state is found by its halves: the entry of its low half and that
+ * of its high half have a bit in common. High halves that leave the state with the same low halves share a bit. When
+ * seven bits are not enough, some bytes are found although they do not leave the state. The highest bit marks the byte
+ * that is only counted.
+ * @param counted the state after a counted byte
  */
 function skipsOf(table: Uint8Array, state: number, counted: number): Uint8Array {
   const skips = new Uint8Array(SKIP_BYTES)
@@ -259,8 +259,8 @@ function skipsOf(table: Uint8Array, state: number, counted: number): Uint8Array 
 }
 
 /**
- * The only byte that is counted in a state, if the state after it treats it and the other bytes that stay in
- * the state alike: then a stretch of all of these is read together.
+ * The only byte that is counted in a state; null unless the state after it treats this byte, and the bytes that stay in
+ * the state, as the state itself does. A run of all these bytes is then read together.
  */
 function countedByte(table: Uint8Array, state: number, counted: number): number | null {
   const entryOf = (of: number, byte: number): number => table[(of << 8) | byte] ?? 0
@@ -312,5 +312,5 @@ function runByBytes(memory: Uint8Array, registers: Int32Array, { table, ...span 
   return at
 }
 
-/** The memory of this thread's texts. */
+/** The memory for this thread's texts. */
 export const AUTOMATA = new Automata(vectorReading() ?? byteReading(), JSON_TEXT_DEPTH_MAX)

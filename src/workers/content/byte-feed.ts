@@ -1,8 +1,8 @@
 import type { StructureEnd, StructureScanner } from './verdict.ts'
 
 /**
- * The structure of a type, written as if the file were in one piece: a generator that yields whenever it
- * needs missing bytes, and returns its decision.
+ * The structure of a type, written as if the file were in one piece: a generator that yields whenever it needs bytes
+ * that have not arrived, and returns its decision.
  */
 export type Walk = (feed: ByteFeed) => Generator<void, StructureEnd>
 
@@ -60,7 +60,7 @@ export class ByteFeed {
     this.#openChunk()
   }
 
-  /** The chunk is read to its end. Even an empty view must not keep its buffer, since the buffer may be moved away. */
+  /** The chunk has been read to its end. Not even an empty view may keep its buffer, which may be transferred. */
   leave(): void {
     this.#passed += this.#chunk.length
     this.#chunk = EMPTY
@@ -140,7 +140,7 @@ export class ByteFeed {
     this.limit = this.#chunkAt = this.#chunk.length
   }
 
-  /** Copies the rest of the view, and the missing bytes of the chunk, into a buffer of its own. */
+  /** Copies the rest of the view, and the missing bytes from the chunk, into a separate buffer. */
   #join(n: number): boolean {
     const left = this.limit - this.at
     if (this.view !== this.#chunk && left <= this.#chunkAt) {
@@ -198,5 +198,5 @@ export function passZeros(feed: ByteFeed): boolean {
 }
 
 const EMPTY = new Uint8Array(0)
-/** Initial bytes of the joining buffer: the longest fixed header of all walked formats. */
+/** Initial size of the joining buffer: the longest fixed header of all walked formats. */
 const CARRY_BYTES = 64

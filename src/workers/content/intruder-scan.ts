@@ -25,25 +25,25 @@ export class IntruderScan {
     this.#scan.finish()
   }
 
-  /** The second format of a picture or a recording. */
+  /** The second format found in a picture or a recording. */
   get inMedia(): string | null {
     return this.#other ?? this.#markup ?? (this.#archive.isThere(false) ? 'a ZIP archive' : null)
   }
 
-  /** The second format of a file without an end mark, by its last 64 KiB. */
+  /** The second format found in the last 64 KiB of a file without an end mark. */
   get atEnd(): string | null {
     const outside = new OutsideScan()
     outside.push(this.#archive.lastBytes)
     return outside.finish()
   }
 
-  /** The second format of a PDF, which may have an archive attached and describe pages and scripts. */
+  /** The second format of a PDF. Attached archives, and descriptions of pages and scripts, are allowed in it. */
   get inPdf(): string | null {
     return this.#archive.isThere(true) ? 'a ZIP archive' : this.#other
   }
 }
 
-/** Bytes from which a piece is scanned by itself: a scan of each smaller piece would cost more than its bytes. */
+/** Bytes from which a piece is scanned separately; smaller pieces are joined, since a scan costs more than their bytes. */
 const JOINED_BYTES_MAX = 512
 /** Bytes of small pieces that are joined before they are scanned. */
 const JOINING_BYTES = 4_096
@@ -91,7 +91,7 @@ const END_MARK = 'PK\x05\x06'
 const END_BYTES = 22
 /** The mark of a line of the directory. */
 const LINE_MARK = 'PK\x01\x02'
-/** The mark right before that record when sizes need 64 bits; it points to these sizes. */
+/** The mark right before that record when sizes need 64 bits; it refers to these sizes. */
 const WIDE_MARK = 'PK\x06\x07'
 /** Bytes of the locator with WIDE_MARK. */
 const WIDE_BYTES = 20
@@ -104,7 +104,7 @@ const MARK_BYTES = 4
 const STREAM_START = /stream(?:\r\n|\n|\r)$/
 /** Bytes of the longest match of STREAM_START. */
 const STREAM_START_BYTES = 8
-/** Bytes that are kept of a chunk: the start of a stream and the mark after it may lie across two chunks. */
+/** Bytes that are kept of a chunk: the start of a stream and the mark after it may be split between two chunks. */
 const BORDER_BYTES = STREAM_START_BYTES + 4
 /** `endstream` after white space. */
 const STREAM_END = /^[\0\t\n\f\r ]{0,8}endstream/
@@ -117,10 +117,9 @@ const STREAM_END_BYTES = 17
 const MARKS_MAX = 65_536
 
 /**
- * Checks whether zip readers would take another file for an archive. These search for the end record from the
- * end of the file backward; they tolerate bytes before the archive, and some tolerate bytes after it. So no
- * such record may be near the end, except that of a PDF's attachment: an archive that begins where a stream
- * begins, and after which the stream ends.
+ * Checks whether zip readers would take another file for an archive. These search for the end record from the end of
+ * the file backward; they tolerate bytes before the archive, and some tolerate bytes after it. So no such record may be
+ * near the end, except that of a PDF's attachment, which is an archive that fills a whole stream.
  */
 class ArchiveBehind {
   readonly #tail = new TailWindow(TAIL_BYTES)
@@ -157,7 +156,7 @@ class ArchiveBehind {
     // No attachment is this large.
     if (tail.startsWith(WIDE_MARK, at - WIDE_BYTES)) return true
     const lineAt = at - directoryBytes
-    // The mark is there by chance when no directory is before it. A directory that begins before the tail is
+    // Without a directory before it, the mark occurs by chance. A directory that begins before the tail is
     // assumed to exist.
     if (tailAt + lineAt < 0 || (lineAt >= 0 && directoryBytes > 0 && !tail.startsWith(LINE_MARK, lineAt)))
       return false
@@ -168,7 +167,7 @@ class ArchiveBehind {
 
   #lookForStarts(bytes: Buffer): void {
     if (this.#marks >= MARKS_MAX) return
-    // First the bytes across the border of two chunks.
+    // First the bytes at the border of two chunks.
     const across = Buffer.from(this.#border + bytes.toString('latin1', 0, BORDER_BYTES), 'latin1')
     for (let at = 0; at + MARK_BYTES <= across.length; at++)
       if (this.#marks < MARKS_MAX && isStartWord(across.readUInt32LE(at)))
@@ -340,13 +339,13 @@ function isZipEntry(view: Uint8Array, at: number): boolean {
   )
 }
 
-/** No reserved flag, and a level and an operating system that the format defines. */
+/** Whether no reserved flag is set, and the format defines the level and the operating system. */
 function isGzipHead(view: Uint8Array, at: number): boolean {
   const system = view[at + 9] ?? 0xfe
   return (view[at + 3] ?? 0xff) < 0x20 && isOneOf(view[at + 8], 0, 2, 4) && (system <= 13 || system === 0xff)
 }
 
-/** The reserved bits of the frame's descriptor are zero, and no dictionary is named. */
+/** Whether the reserved bits of the frame's descriptor are zero and no dictionary is named. */
 function isZstandardHead(view: Uint8Array, at: number): boolean {
   return ((view[at + 4] ?? 0xff) & 0x1b) === 0
 }
@@ -371,7 +370,7 @@ function isWindowsMachine(view: Uint8Array, at: number): boolean {
   return WINDOWS_MACHINES.includes((view[at + 4] ?? 0) | ((view[at + 5] ?? 0) << 8))
 }
 
-/** x86 or ARM, of 32 or 64 bits, little-endian. */
+/** Whether the machine is x86 or ARM, 32 or 64 bits, little-endian. */
 function isAppleMachine(view: Uint8Array, at: number): boolean {
   return (
     isOneOf(view[at + 4], 7, 12) && view[at + 5] === 0 && view[at + 6] === 0 && isOneOf(view[at + 7], 0, 1)

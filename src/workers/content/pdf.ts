@@ -14,13 +14,13 @@ const MARK_BYTES = 3
 const HEADER_BYTES = 6
 /** A byte order mark, tolerated bytes, and the header. */
 const HEADER = /^(?:\xef\xbb\xbf)?[^]{0,1024}?(?=%PDF-\d)/
-/** A byte order mark and white space alone: such a file is never plain text. */
+/** Only a byte order mark and white space: a file with nothing else before its header is never plain text. */
 const CLEAN_START = /^(?:\xef\xbb\xbf)?[\0\t\n\f\r ]*$/
-/** The first byte of `trailer`, a mark after which a document, or one of its updates, is at its end. */
+/** The first byte of `trailer`, a mark after which a document or one of its updates may end. */
 const TRAILER = 0x74
 /** The first byte of ` obj`, a mark that begins a further update. */
 const OBJECT = 0x20
-/** The marks after which a document may be at its end; no two begin alike. */
+/** The marks after which a document may end; each begins with a different byte. */
 const END_MARKS = ['trailer', 'startxref', '%%EOF']
 const TABLE_STREAM = Buffer.from('/XRef')
 /** The first byte of `<<`, which begins the dictionary of a trailer. */
@@ -28,7 +28,7 @@ const LESS = 0x3c
 /** The first byte of `%%EOF`. */
 const PERCENT = 0x25
 const SPACE = 0x20
-/** The bytes before ` obj` where an object begins: its two numbers, on a line of their own. */
+/** The bytes before ` obj` where an object begins: its two numbers, at the start of a line. */
 const NUMBERS = /(?:^|[\r\n])[\0\t\f ]*\d{1,10}[\0\t\n\f\r ]+\d{1,5}[\0\t\n\f\r ]*$/
 /** Bytes that are read before ` obj`. */
 const NUMBERS_BYTES = 32
@@ -36,15 +36,16 @@ const NUMBERS_BYTES = 32
 const LONGEST_MARK_BYTES = 16
 /** Bytes of the shortest mark; no mark begins within another. */
 const SHORTEST_MARK_BYTES = 4
-/** Bytes that are held at once, with the beginning of a mark before them. */
+/** Bytes that are held at once, in addition to the beginning of a mark before them. */
 const WINDOW_BYTES = HELD_BYTES_MAX - LONGEST_MARK_BYTES
-/** The end marks themselves, before the bytes after them. */
+/** The end marks themselves, without the bytes that follow them. */
 const END_PARTS = /^(?:trailer\b[^]*|(?:startxref\s*\d*\s*)?(?:%%EOF)?)/
 
 /**
  * PDF: its header within the first 1,024 bytes, an object (`1 0 obj`, at the start of a line), and `startxref`, a
- * trailer or a cross-reference table, by which readers find objects even when the end is cut off or overwritten. Other bytes before, between updates and
- * after are tolerated as in readers, except those of another format. The objects themselves are not read.
+ * trailer or a cross-reference table, by which readers find objects even when the end is cut off or overwritten. Other
+ * bytes before the document, between updates and after it are tolerated, as readers do, unless they are another format.
+ * The objects themselves are not read.
  */
 export class PdfScanner {
   readonly #head = new HeadWindow(JUNK_BYTES_MAX + MARK_BYTES + HEADER_BYTES)
@@ -63,7 +64,7 @@ export class PdfScanner {
   push(chunk: Uint8Array): boolean {
     if (!this.#head.isFull) {
       this.#head.push(chunk)
-      // Other files must not cost the work that only a PDF needs.
+      // Only a PDF may cost this work; other files end here.
       if (this.#head.isFull && this.#headerAt() < 0) return false
     }
     for (let at = 0; at < chunk.length; at += WINDOW_BYTES) {
@@ -76,7 +77,7 @@ export class PdfScanner {
     return true
   }
 
-  /** @param scan has seen the whole file */
+  /** @param scan must have read the whole file */
   finish(scan: IntruderScan): StructureEnd {
     const headerAt = this.#headerAt()
     if (headerAt < 0) return UNCLAIMED
@@ -88,7 +89,7 @@ export class PdfScanner {
     return claim === null ? whole('application/pdf') : joinedTo(WHAT, claim)
   }
 
-  /** The format of the bytes outside of the document. */
+  /** The second format found in the bytes outside of the document. */
   #claim(before: string): string | null {
     this.#outside.push(Buffer.from(before, 'latin1'))
     const behind = this.#isBehind ? this.#behind.latin1().replace(END_PARTS, '') : ''
@@ -116,7 +117,7 @@ export class PdfScanner {
       if (bytes[at] === TRAILER && !isTrailer(bytes, at)) continue
       this.#hasTable ||= bytes[at] !== PERCENT
       lastEnd = at
-      // The mark itself is the first of the bytes after the end.
+      // The mark itself counts as the first of the bytes after the end.
       if (behindAt < 0) behindAt = at
     }
     if (lastEnd >= 0) this.#behind.clear()
@@ -132,7 +133,7 @@ export class PdfScanner {
     return (last <= SPACE || isDigit(last)) && NUMBERS.test(this.#before(bytes, at))
   }
 
-  /** The bytes before a place in the held ones. */
+  /** The held bytes before a place. */
   #before(bytes: Uint8Array, at: number): string {
     const from = Math.max(0, at - NUMBERS_BYTES)
     const held = Buffer.from(bytes.buffer, bytes.byteOffset + from, at - from).toString('latin1')
@@ -144,7 +145,7 @@ export class PdfScanner {
   }
 }
 
-/** Whether `trailer` at a place begins a dictionary, and is no word of a text. */
+/** Whether `trailer` at a place begins a dictionary, and is not just a word of a text. */
 function isTrailer(bytes: Uint8Array, at: number): boolean {
   let next = at + 'trailer'.length
   while (next < at + LONGEST_MARK_BYTES && (bytes[next] ?? LESS) <= SPACE) next++
@@ -183,7 +184,7 @@ export class Marks {
 /** The state in which no mark has begun. */
 const NOTHING = 0
 
-/** A state for each beginning of a mark; a byte leads to the longest beginning that the bytes then end with. */
+/** A table with a state for each beginning of a mark. A byte leads to the state of the longest beginning with which the bytes then end. */
 function tableOf(marks: readonly string[]): Uint8Array {
   const states = new Map<string, number>([['', NOTHING]])
   for (const mark of marks) {
@@ -206,7 +207,7 @@ function tableOf(marks: readonly string[]): Uint8Array {
   return table
 }
 
-/** What is searched within a document: a file of objects must cost no more than another. */
+/** The marks that are searched within a document, without ` obj`: a file with many objects must not cost more than others. */
 const ENDS = new Marks(END_MARKS)
-/** What is searched before the first object, and after an end. */
+/** The marks that are searched before the first object, and after an end. */
 const MARKS = new Marks([...END_MARKS, ' obj'])

@@ -17,7 +17,7 @@ import { zip } from './archive/zip.ts'
 /** Determines the type of an upload by its bytes alone. One scanner for each file; see `createContentScanner`. */
 export interface ContentScanner {
   /**
-   * Takes the next bytes, in order, in pieces of any size; the verdict does not depend on the cuts. It keeps
+   * Scans the next bytes, in order, in pieces of any size; the verdict does not depend on where they are cut. It keeps
    * no view of `chunk`, does not change it, and runs for about 1 ms at CONTENT_SLICE_BYTES_MAX: the caller
    * cuts longer chunks.
    */
@@ -35,7 +35,7 @@ export const CONTENT_SLICE_BYTES_MAX = 131_072
  * A file is of a binary type only if it keeps that type's structure to its end. After that end, and before a
  * PDF's header, any bytes may come except those that make the file an archive, an executable, a script or a
  * page as well. A file that keeps no type is text if all of it is UTF-8 without NUL, unless it begins like a
- * PDF. So a text that begins like a picture is a text. Memory: under 500 KB for any file. Source: contract
+ * PDF. So a text that begins like a picture is a text. Memory: under 500 KB for any file.
  */
 export function createContentScanner(): ContentScanner {
   return new Scanner()
@@ -60,7 +60,7 @@ class Scanner implements ContentScanner {
     if (this.#mayBeText) this.#mayBeText = this.#text.push(chunk)
     if (this.#mayBePdf) this.#mayBePdf = this.#pdf.push(chunk)
     for (const structure of this.#structures) structure.push(chunk)
-    // Files without a possible type must not cost the work that only polyglots need.
+    // A file that cannot be of any type must not cost the work that only polyglots need.
     const isClaimed = this.#mayBePdf || this.#structures.some((structure) => structure.isClaim)
     if (isClaimed) this.#intruders.push(chunk)
   }
@@ -91,7 +91,7 @@ class Scanner implements ContentScanner {
   }
 }
 
-/** The scanner of one type until it has its answer. */
+/** The scanner of one type until it has decided. */
 class Structure {
   readonly #scanner: StructureScanner
   #end: StructureEnd | null = null
@@ -100,7 +100,7 @@ class Structure {
     this.#scanner = scanner
   }
 
-  /** Whether the file may be of the type so far. */
+  /** Whether the file may still be of the type. */
   get isClaim(): boolean {
     return this.#end === null || this.#end.kind === 'whole'
   }
@@ -115,7 +115,7 @@ class Structure {
   }
 }
 
-/** A signature of letters alone may be a word in an older encoding, which has no NUL bytes. */
+/** A signature that consists of letters may be a word in an older encoding; such a text has no NUL bytes. */
 function nameOf(head: string, signature: SignatureName | null, fault: 'nul' | 'invalid' | null): string {
   const isSure = signature !== null && (signature.isSure || head.includes('\0'))
   const sure = nameWideEncoding(head) ?? (isSure ? signature.found : null)
@@ -138,8 +138,8 @@ function refused(found: string): RefusedContent {
 const SIGNATURE_BYTES = 1_024
 
 /**
- * Names the probable format of a refused file by its first bytes. Only for the refusal's text: acceptance is
- * never decided here.
+ * Names the probable format of a refused file by its first bytes. Only for the refusal's text: this function never
+ * decides about acceptance.
  * @param head the file's first SIGNATURE_BYTES bytes, one character for each byte
  */
 function nameBySignature(head: string): SignatureName | null {
@@ -154,7 +154,7 @@ function nameBySignature(head: string): SignatureName | null {
 
 interface SignatureName {
   readonly found: string
-  /** False: the signature consists of letters, with which a text may begin too. */
+  /** False: the signature consists of letters, so a text may begin with it too. */
   readonly isSure: boolean
 }
 
@@ -241,7 +241,7 @@ function javaOrMachO(head: string): string {
   return head.charCodeAt(7) < 45 && head.startsWith('\0\0\0', 4) ? 'a Mach-O executable' : 'a Java class'
 }
 
-/** By the brand of an ISO media file. */
+/** Names the format by the brand of an ISO media file. */
 function isoMedia(head: string): string {
   const brand = head.slice(8, 12)
   if (/^M4[AB]/.test(brand)) return 'M4A (AAC) audio'
@@ -268,7 +268,7 @@ function iffForm(head: string): string {
   return /^AIF[FC]$/.test(head.slice(8, 12)) ? 'an AIFF audio file' : 'an IFF file'
 }
 
-/** Packets of 188 bytes, each with the same first byte. */
+/** Whether the packets have 188 bytes, each with the same first byte. */
 function isTransportStream(head: string): boolean {
   return [0, 188, 376].every((at) => head[at] === 'G')
 }

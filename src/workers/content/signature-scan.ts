@@ -6,7 +6,7 @@ export interface Signature {
   readonly bytes: string
   /** Letters of either case match. Then `bytes` is in lower case. */
   readonly isCaseless?: boolean
-  /** A further condition on LOOK_AHEAD_BYTES from `at` on, of which the end of the file may cut some off. */
+  /** A further condition on LOOK_AHEAD_BYTES from `at` on; fewer bytes at the end of the file. */
   readonly holds?: (view: Uint8Array, at: number) => boolean
 }
 
@@ -20,9 +20,9 @@ interface Candidate<S extends Signature> {
 }
 
 /**
- * Signatures by pairs of their bytes. With a stride of four only every fourth place of a stream is looked up:
- * exactly one pair of each signature of five bytes or more is at such a place. The automata look it up, which
- * have room for one such table.
+ * Signatures by pairs of their bytes. With a stride of four only every fourth place of a stream is looked up: exactly
+ * one pair of each signature of five bytes or more is at such a place. The automata do the lookup, and have room for
+ * one such table.
  */
 export class SignatureTable<S extends Signature> {
   readonly candidates: (readonly Candidate<S>[])[] = [[]]
@@ -64,13 +64,13 @@ function isLetter(byte: number): boolean {
 }
 
 /**
- * Reports every place of a stream with a signature of the table. The scan lags the stream by
- * LOOK_AHEAD_BYTES, so that its reports do not depend on the cuts.
+ * Reports every place of a stream with a signature of the table. The scan is LOOK_AHEAD_BYTES behind the stream, so
+ * that its reports do not depend on where the stream is cut.
  */
 export class SignatureScan<S extends Signature> {
   readonly #table: SignatureTable<S>
   readonly #onFound: (signature: S) => void
-  /** The last bytes, whose places wait for the bytes that follow; with room for those. */
+  /** The last bytes, whose places wait for the bytes that follow; the buffer has room for these too. */
   readonly #border = new Uint8Array(2 * LOOK_AHEAD_BYTES)
   #waiting = 0
 
@@ -114,7 +114,10 @@ export class SignatureScan<S extends Signature> {
     }
   }
 
-  /** Vectors search the pairs, but not where these follow each other: a search costs more than a look. */
+  /**
+   * Searches pairs with vectors, except where candidates follow each other closely: starting a search costs more than
+   * looking at one pair.
+   */
   #scanHeld(view: Uint8Array, { to, end }: { to: number; end: number }): void {
     const { pairs, stride } = this.#table
     for (let at = 0; at < end; at += stride) {

@@ -24,7 +24,7 @@ const BEGINNINGS: readonly (readonly [RegExp, string])[] = [
 /** Control characters that texts do not contain. */
 const BINARY = /[\0-\x08\x0e-\x19\x1c-\x1f\x7f]/
 
-/** Statements of common script languages, at the beginning of any line. Prose must not match. */
+/** Statements of common script languages, at the beginning of any line. Must not match prose. */
 const STATEMENTS = new RegExp(
   [
     String.raw`^#!`,
@@ -56,9 +56,8 @@ export function claimOf(bytes: string): string | null {
 }
 
 /**
- * Reads all bytes after the end of the format. Cameras, editors and transports leave bytes there that no
- * reader minds: the file is refused only for bytes that another program would read as another format.
- * Source:
+ * Reads all bytes after the end of the format. Cameras, editors and transports leave bytes there that readers ignore:
+ * the file is refused only for bytes that another program would read as another format.
  * @param what the type with its article: `a PNG image`
  */
 export function* wholeWithTrailer(

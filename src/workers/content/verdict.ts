@@ -12,7 +12,7 @@ export interface AcceptedContent {
 
 export interface RefusedContent {
   readonly ok: false
-  /** An empty file has a refusal of its own. */
+  /** An empty file gets a different refusal. */
   readonly isEmpty: boolean
   /** The found format, as a noun phrase for the refusal's text: `an MP4 video`, `UTF-16 text`. */
   readonly found: string
@@ -21,7 +21,7 @@ export interface RefusedContent {
 /**
  * The result of one type's scanner for the whole file. `foreign`: the file is certainly of another known
  * format, such as an Ogg video or a plain zip. `broken`: the file begins like the type but does not keep its
- * structure, so that it may still be text. `unclaimed`: the file does not even begin like the type.
+ * structure, so it may still be text. `unclaimed`: the file does not even begin like the type.
  */
 export type StructureEnd =
   | { readonly kind: 'whole'; readonly mimeType: MimeType; readonly isOpen: boolean }
@@ -39,7 +39,7 @@ export interface StructureScanner {
 
 export const UNCLAIMED: StructureEnd = { kind: 'unclaimed' }
 
-/** @param isOpen whether the file's end is not marked, so that bytes after the end cannot be distinguished from the file */
+/** @param isOpen whether the file has no end mark, so that bytes after its end cannot be distinguished from it */
 export function whole(mimeType: MimeType, isOpen = false): StructureEnd {
   return { kind: 'whole', mimeType, isOpen }
 }
@@ -48,7 +48,7 @@ export function foreign(found: string): StructureEnd {
   return { kind: 'foreign', found }
 }
 
-/** @param what the type with its article: `a PNG image` @param claim the format of the bytes before or after it */
+/** @param what the type with its article: `a PNG image` @param claim the format of the bytes before or after the file */
 export function joinedTo(what: string, claim: string): StructureEnd {
   return foreign(`${what} that is also ${claim}`)
 }

@@ -11,7 +11,7 @@ export class TailWindow {
 
   push(chunk: Uint8Array): void {
     const kept = chunk.length > this.#size ? chunk.subarray(chunk.length - this.#size) : chunk
-    // No byte before these is among the last ones: none needs to be moved.
+    // All earlier bytes leave the window, so none has to be moved.
     if (kept.length === this.#size) this.#length = 0
     if (this.#length + kept.length > this.#bytes.length) this.#grow(this.#length + kept.length)
     if (this.#length + kept.length > this.#bytes.length) {
@@ -23,7 +23,7 @@ export class TailWindow {
     this.#length += kept.length
   }
 
-  /** Grows to twice the size: bytes are then moved once in `size` bytes, and not with each small chunk. */
+  /** Grows to twice the size of the window: bytes are then moved once for every `size` bytes instead of with each small chunk. */
   #grow(length: number): void {
     const most = 2 * this.#size
     if (this.#bytes.length === most) return

@@ -17,7 +17,7 @@
  * | 96 | 32 | zero |
  */
 export const HEADER_BYTES = 128
-/** Plain bytes of every segment but the last. */
+/** Plain bytes of every segment except the last. */
 export const SEGMENT_BYTES = 65_536
 /** Bytes of the tag after each segment's ciphertext. */
 export const TAG_BYTES = 16

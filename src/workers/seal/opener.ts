@@ -17,11 +17,11 @@ export interface OpenerOptions {
   readonly header: Uint8Array
 }
 
-/** The part of an object that contains a range of plain bytes, in whole segments. */
+/** The part of an object that contains a range of plain bytes; it consists of whole segments. */
 export interface RangePlan {
   readonly firstSegment: number
   readonly lastSegment: number
-  /** Bytes of the object: `from` up to but without `to`. */
+  /** Bytes of the object: from `from` to `to`, without the byte at `to`. */
   readonly from: number
   readonly to: number
   /** Plain bytes to skip at the beginning of the first segment. */
@@ -37,7 +37,7 @@ export interface Opener {
   sealedBytesOf(index: number): number
   /** @param bytes exactly the stored segment @returns its plain bytes, or `content_damaged`: then none of them was released */
   openSegment(index: number, bytes: Uint8Array): Outcome<Buffer>
-  /** Clears the keys. Harmless a second time. */
+  /** Clears the keys. May be called more than once. */
   discard(): void
 }
 

@@ -1,9 +1,9 @@
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
 import type { Opener, RangePlan } from './opener.ts'
 
-/** Opens the pieces of a range as storage delivers them, with any borders. */
+/** Opens the pieces of a range as storage delivers them, wherever they are cut. */
 export interface RangeOpener {
-  /** The bytes to read from storage: `from` up to but without `to` of the object. */
+  /** The bytes of the object to read from storage: from `plan.from` to `plan.to`, without the byte at `plan.to`. */
   readonly plan: RangePlan
   /**
    * @param piece the next bytes of the object; not kept after the call

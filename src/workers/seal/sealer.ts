@@ -8,7 +8,7 @@ export interface SealerOptions {
   readonly dataKey: Uint8Array
   readonly dataKeyId: string
   readonly objectId: string
-  /** 32 random bytes for this sealing alone: a second upload of the same file has its own. */
+  /** 32 random bytes for this sealing only: a second upload of the same file gets a new salt. */
   readonly salt: Uint8Array
 }
 
@@ -16,14 +16,14 @@ export interface SealerOptions {
 export interface Sealer {
   /**
    * @param chunk of any length; its bytes are not kept, so that its buffer may be reused
-   * @param isFollowed more bytes are sure to come: then no segment is the last one, and none has to be copied
-   * until it is known
+   * @param isFollowed more bytes are sure to come, so a full segment is not the last one and need not be copied and
+   * kept until the next push
    * @returns pieces of the object to be written in this order, possibly none; the caller owns their buffers
    */
   push(chunk: Uint8Array, isFollowed?: boolean): readonly Uint8Array[]
   /** @returns the last pieces; the keys are cleared, and no further push is possible */
   finish(): readonly Uint8Array[]
-  /** Clears the keys of an upload that ended early. Harmless a second time and after `finish`. */
+  /** Clears the keys of an upload that ended early. May be called twice, and after `finish`. */
   discard(): void
 }
 
@@ -31,7 +31,7 @@ export function createSealer({ dataKey, dataKeyId, objectId, salt }: SealerOptio
   const keys = deriveKeys(dataKey, salt, objectId)
   const header = writeHeader({ dataKeyId, salt, commitment: keys.commitment })
   const aad = associatedData(header, objectId)
-  // A full segment is kept until another byte is sure to come: only then is it known not to be the last.
+  // A full segment is kept until another byte is sure to come: until then it may be the last one.
   const held = new Uint8Array(SEGMENT_BYTES)
   let heldBytes = 0
   let index = 0
@@ -59,7 +59,7 @@ export function createSealer({ dataKey, dataKeyId, objectId, salt }: SealerOptio
       if (chunk.length === 0 && !isOver) return []
       const pieces = begin()
       let at = 0
-      // A segment is sealed when this many bytes, counted from its start, are there.
+      // A segment is sealed when this many bytes, counted from its start, have arrived.
       const needed = isFollowed ? SEGMENT_BYTES : SEGMENT_BYTES + 1
       if (heldBytes > 0) {
         at = Math.min(SEGMENT_BYTES - heldBytes, chunk.length)

@@ -23,7 +23,7 @@ export interface IntakeOptions {
 }
 
 export interface IntakePart extends Intake {
-  /** Bytes of buffers on their way to the threads now: at most UPLOADS_BYTES_MAX and one push each. */
+  /** Bytes of buffers that are being sent to the threads now: at most UPLOADS_BYTES_MAX and one push each. */
   readonly waitingBytes: number
 }
 
@@ -164,7 +164,7 @@ class Pushing implements IntakeSession {
     this.#settle(fail('busy', { retryAfterS: 1, cause }))
   }
 
-  /** A lost thread may have created the file after its owner had discarded it. */
+  /** If the thread was lost, it may have created the file after its owner discarded it. */
   async #clean(): Promise<void> {
     const path = this.#input.target?.path
     if (path !== undefined) await rm(path, { force: true }).catch(() => undefined)
@@ -181,7 +181,7 @@ class Pushing implements IntakeSession {
     }
   }
 
-  /** Posts the buffer that is not full when all others are back: no more of them can make room. */
+  /** Posts the buffer that is being filled when no other is out: waiting for more buffers could not make room. */
   #postLast(share: Share): void {
     if (share.hasRoom !== null && share.heldBytes === this.#buffer?.byteLength) this.#post()
   }
@@ -206,7 +206,7 @@ class Pushing implements IntakeSession {
     else this.#tellFailure(end)
   }
 
-  /** Not before the caller's current step is over: the caller may be in the middle of a push. */
+  /** Called after the caller's current step: the caller may be in the middle of a push. */
   #tellFailure(end: Outcome<IntakeVerdict>): void {
     const notify = this.#onFailure
     if (end.ok || this.#isCancelled || notify === null) return
@@ -228,8 +228,8 @@ export interface Share {
 }
 
 /**
- * The buffers of a front's uploads on their way to the threads, in all and for each upload. They count with
- * their size, however few bytes they carry. Design §5.
+ * The buffers of a front's uploads that are being sent to the threads, in total and for each upload. Each counts with
+ * its full size, however few bytes it contains. Design §5.
  */
 export class UploadBudget {
   readonly #shares = new Set<Share>()
@@ -242,7 +242,7 @@ export class UploadBudget {
     return this.#heldBytes
   }
 
-  /** Bytes of all buffers, also those that wait for reuse: at most a window and a push for each upload. */
+  /** Bytes of all buffers, including those kept for reuse: at most a window and a push for each upload. */
   get bufferBytes(): number {
     return this.#heldBytes + this.#spareBytes
   }
@@ -258,7 +258,7 @@ export class UploadBudget {
     return share
   }
 
-  /** Buffers that a thread still has count no more: it frees them. */
+  /** Buffers that a thread still has are no longer counted: the thread frees them. */
   leave(share: Share): void {
     if (!this.#shares.delete(share)) return
     share.hasRoom = null
@@ -266,9 +266,7 @@ export class UploadBudget {
     this.#trim()
   }
 
-  /**
-   * Whether another push of the same length fits. A push larger than the window gets the window for itself.
-   */
+  /** Whether another push of the same length fits. A push that is larger than the window may use the whole window. */
   fits({ heldBytes, freeBytes, pushBytes }: Share): boolean {
     const neededBytes = Math.max(0, pushBytes - freeBytes)
     const fitsFront = this.#heldBytes === 0 || this.#heldBytes + neededBytes <= UPLOADS_BYTES_MAX
@@ -276,8 +274,8 @@ export class UploadBudget {
   }
 
   /**
-   * A buffer to be filled: a quarter of the window, so that the thread works while the next one fills, and
-   * whole segments, which are sealed where they lie.
+   * A buffer to be filled. It has a quarter of the window, so that the thread works while the next buffer is filled,
+   * and holds whole segments, which are sealed in place.
    */
   buffer(share: Share): ArrayBuffer {
     const quarter = Math.floor(this.windowBytes / 4 / COALESCED_BYTES_MIN) * COALESCED_BYTES_MIN
@@ -294,7 +292,7 @@ export class UploadBudget {
   /**
    * Takes back a buffer, keeps it for reuse, and calls the waiting uploads that have room now, the oldest
    * first.
-   * @param share null where the upload has left
+   * @param share null when the upload has ended
    */
   giveBack(share: Share | null, buffer: ArrayBuffer): void {
     this.#spare.push(buffer)

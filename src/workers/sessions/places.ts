@@ -1,6 +1,6 @@
 import type { SessionJob } from './protocol.ts'
 
-/** Share of the places for all intakes, so that uploads leave room for downloads. Decision. */
+/** Share of the places for all intakes; the rest is left for downloads. Decision. */
 const INTAKES_SHARE = 3 / 4
 /** Share of the places for the intakes of one workspace. Decision. */
 const HOLDER_INTAKES_SHARE = 1 / 2

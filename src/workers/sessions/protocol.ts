@@ -14,7 +14,7 @@ export interface IntakeJob {
 }
 
 export interface SealJob {
-  /** Moved to the thread; cleared when the keys are derived. */
+  /** Moved to the thread, which clears it once the keys are derived. */
   readonly dataKey: Uint8Array
   readonly dataKeyId: string
   readonly objectId: string
@@ -25,7 +25,7 @@ export interface SealJob {
 export interface UnsealJob {
   readonly kind: 'unseal'
   readonly port: MessagePort
-  /** Shared with the main side, which closes it; null: `piece` messages bring the header and then the range. */
+  /** Shared with the main side, which closes it; null when `piece` messages contain the header and then the range. */
   readonly descriptor: number | null
   readonly dataKey: Uint8Array
   readonly dataKeyId: string
@@ -59,7 +59,7 @@ export type FromThread =
   | { readonly kind: 'pull' }
   | LastMessage
 
-/** Comes once, when the thread has released all resources. */
+/** Sent once, when the thread has released all resources. */
 export type LastMessage =
   | {
       readonly kind: 'verdict'
@@ -82,7 +82,7 @@ export interface ThreadSession {
   receive(message: ToThread): void
   /** Does one slice of work, about a millisecond. @returns false when there is no work before the next message */
   step(): boolean
-  /** Closes and clears all resources; called once, on every path. */
+  /** Closes and clears all resources; called exactly once, however the session ends. */
   release(): void
 }
 

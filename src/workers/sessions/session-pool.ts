@@ -12,14 +12,14 @@ import { RestingThreads } from '../resting-threads.ts'
 import { threadHeap } from '../thread-heap.ts'
 import type { FromThread, SessionJob, ToThread } from './protocol.ts'
 
-/** MiB of JavaScript objects of a thread: a scanner has well under 1 MiB. Decision. */
+/** MiB of JavaScript objects of a thread: a scanner needs well under 1 MiB. Decision. */
 const SESSION_THREAD_HEAP_MIB = 512
 /**
- * MiB of a semi-space: garbage of sessions dies at once. 8 MiB take as much CPU, and 11 MiB more in every
- * thread forever. Decision.
+ * MiB of a semi-space: garbage of sessions is short-lived. 8 MiB would take as much CPU, and permanently 11 MiB more
+ * memory in every thread. Decision.
  */
 const SESSION_SEMI_SPACE_MIB = 1
-/** Niceness of a session thread above that of the loop, when both want a core: every call waits for the loop. Decision. */
+/** Niceness of a session thread relative to the loop, for when both need a core: every call waits for the loop. Decision. */
 const SESSION_THREAD_NICE = 5
 /** Milliseconds without a session after which the threads end. Decision. */
 const THREAD_IDLE_MS = 30_000
@@ -30,17 +30,17 @@ const LOOKS_MAX = 2 * PINGS_MAX
 
 export interface Session {
   post(message: ToThread, moved?: ArrayBuffer): void
-  /** Harmless twice and after the end. */
+  /** May be called twice, and after the end. */
   cancel(): void
   /** Resolves when the thread has released all resources, or has ended: never for a thread that is stuck in a system call. */
   readonly released: Promise<void>
   /** Resolves when the session is released or lost, whichever comes first. */
   readonly over: Promise<void>
-  /** The thread did not answer, or no thread took the session. */
+  /** The thread did not answer, or no thread accepted the session. */
   readonly isLost: boolean
 }
 
-/** The callbacks of a session's main side. None comes after `onLost` or a last message, or for a cancelled session. */
+/** The callbacks of a session's main side. None is called after `onLost` or a last message, or for a cancelled session. */
 export interface SessionCallbacks {
   onMessage(message: FromThread): void
   /** The thread ended without a last message. */
@@ -56,7 +56,7 @@ export interface SessionLoad {
   readonly waitS: number
   /** Sessions that began, since the start. */
   readonly begun: number
-  /** Seconds that all threads were busy since the start. Its growth in a second is their utilization, up to `threads`. */
+  /** Seconds that all threads were busy since the start. Its increase per second is their utilization, at most `threads`. */
   readonly busyS: number
   /** Threads that did not answer and were ended. */
   readonly silentThreads: number
@@ -85,11 +85,11 @@ type Threads = Piscina<SessionJob | null, void>
 type Job<J> = J extends SessionJob ? Omit<J, 'port'> : never
 
 /**
- * Threads for long sessions, one Piscina task for each session, any number of them in a thread. The threads
- * start with the first session, which waits for them, and end after THREAD_IDLE_MS without one.
- * Piscina never gets an `AbortSignal`, since it would then run one task per thread. Instead the sessions of a
- * thread are pinged, and a silent thread is ended; Piscina then starts another and fails the tasks, and Node
- * closes the descriptors that the thread had opened.
+ * Threads for long sessions, one Piscina task for each session, any number of them in a thread. The threads start with
+ * the first session, which waits for them, and end after THREAD_IDLE_MS without a session. Piscina never gets an
+ * `AbortSignal`, since with one it runs only one task per thread. Instead the sessions of a thread are pinged, and a
+ * silent thread is ended; Piscina then starts another and fails the tasks, and Node closes the descriptors that the
+ * thread had opened.
  */
 export class SessionPool {
   readonly #options: SessionPoolOptions
@@ -139,7 +139,7 @@ export class SessionPool {
     this.#running.add(session)
     this.#watchSessions()
     const ended = this.#threads.use().run({ ...job, port: port2 }, { transferList: [port2, ...moved] })
-    // A caller that awaits the session's end finds its place free.
+    // A caller that awaits the session's end must find its place free.
     const leave = (): void => {
       this.#running.delete(session)
       place.leave()
@@ -201,13 +201,13 @@ export class SessionPool {
     this.#watch = null
   }
 
-  /** Counts checks instead of milliseconds: when this side stood still, the answers are waiting here. */
+  /** Counts checks instead of milliseconds: after this side was suspended, the answers are already waiting. */
   #look(): void {
     if (this.#running.size === 0) this.#stopWatching()
     const byThread = new Map<number, RunningSession>()
     for (const session of this.#running) {
       if (session.threadId !== null) byThread.set(session.threadId, session)
-      // Every thread may be stuck where it cannot even be ended.
+      // Every thread may be stuck in a way that even ending it fails.
       else if (session.looks++ > LOOKS_MAX) session.lose(new Error('no thread accepted the session'))
     }
     for (const threadId of this.#silence.keys()) if (!byThread.has(threadId)) this.#silence.delete(threadId)
@@ -220,7 +220,7 @@ export class SessionPool {
     }
   }
 
-  /** A thread that is stuck in a system call ends after the call; its sessions are over at once. */
+  /** Ends a thread. A thread that is stuck in a system call ends after the call, but its sessions end at once. */
   #end(threadId: number): void {
     const threads = this.#threads.running?.threads ?? []
     const thread = threads.find((known) => known.threadId === threadId)
@@ -244,9 +244,9 @@ export class SessionPool {
       filename: (entry ?? new URL('../../../bundle/session-thread.js', import.meta.url)).href,
       minThreads: threadCount,
       maxThreads: threadCount,
-      // All places: while one thread is replaced, the others take its share.
+      // Equal to all places: while one thread is replaced, the others take over its share.
       concurrentTasksPerWorker: this.#placesMax,
-      // An idle thread waits in its loop, so that ports close and its idle time counts as such.
+      // An idle thread waits in its loop, so that ports close and its idle time is measured as idle.
       atomics: 'disabled',
       niceIncrement: SESSION_THREAD_NICE,
       loadBalancer: (_task, threads) => leastBusy(threads.filter((thread) => !this.#ended.has(thread.id))),
@@ -310,7 +310,7 @@ class RunningSession implements Session {
     this.post({ kind: 'cancel' })
   }
 
-  /** The task is over. Earlier messages of the thread may still wait at the port. */
+  /** Reports that the task has ended. Earlier messages of the thread may still wait at the port. */
   close(lost: { readonly cause: unknown } | null): void {
     for (
       let waiting = receiveMessageOnPort(this.#port);
@@ -324,7 +324,7 @@ class RunningSession implements Session {
     this.#reportLoss(lost?.cause ?? new Error('the session ended without a last message'))
   }
 
-  /** The session is over for its main side; its thread may still hold resources. */
+  /** The session has ended for its main side; its thread may still hold resources. */
   lose(cause: unknown): void {
     if (this.#callbacks !== null) this.post({ kind: 'cancel' })
     this.isLost = true

@@ -22,7 +22,7 @@ export class TimeSlices {
   readonly #waiting = new Set<Step>()
   #isDue = false
 
-  /** Harmless for a step that waits already. A step that throws is not called again, and does not delay the others. */
+  /** Has no effect for a step that is waiting already. A step that throws is not called again, and does not delay the others. */
   ask(step: Step): void {
     this.#waiting.add(step)
     if (this.#isDue) return
@@ -33,7 +33,7 @@ export class TimeSlices {
   #run(): void {
     this.#isDue = false
     const endMs = performance.now() + SESSION_TURN_MS
-    // A set yields a member that is added again during the iteration once more, at its end.
+    // When a member is added again during the iteration, a set yields it once more at its end.
     for (const step of this.#waiting) {
       this.#waiting.delete(step)
       if (step()) this.ask(step)
@@ -70,7 +70,7 @@ class Running implements SessionOutput {
     this.post({ kind: 'begun', threadId })
     try {
       const session = job.kind === 'intake' ? new IntakeWork(job, this) : new UnsealWork(job, this)
-      // The session may have ended already: then its resources are released here.
+      // The session may have ended already; its resources are then released here.
       if (this.#isOver) session.release()
       else this.#session = session
     } catch (cause) {
@@ -126,7 +126,7 @@ class Running implements SessionOutput {
     try {
       session?.release()
     } catch {
-      // Closes resources that are given up anyway: the caller removes the file.
+      // The resources are given up in any case, so an error in closing them is ignored: the caller removes the file.
     }
   }
 }

@@ -9,22 +9,22 @@ import type { ThreadSession, ToThread, UnsealJob, SessionOutput } from './protoc
 import { bytesOf } from '../../schemas/values/json-bytes.ts'
 
 const SEALED_SEGMENT_BYTES = SEGMENT_BYTES + TAG_BYTES
-/** With the rest of the piece before, these bytes open to at most STORAGE_PIECE_BYTES. */
+/** Together with the rest of the previous piece, these bytes open to at most STORAGE_PIECE_BYTES. */
 const PULLED_SLICE_BYTES = STORAGE_PIECE_BYTES - SEGMENT_BYTES
 /**
- * A sealed segment between reading and opening, which no other session interrupts: one buffer for the thread,
- * which stays in the cache of a core.
+ * Buffer for a sealed segment between reading and opening. No other session runs in between, so the thread needs only
+ * one, and it stays in the cache of a core.
  */
 const scratch = Buffer.allocUnsafeSlow(SEALED_SEGMENT_BYTES)
 
 /**
- * One range of a sealed object that is being read. The session reads by itself with a descriptor and requests
- * the bytes otherwise; it opens a piece only when there is room for one. Design §5.
+ * One range of a sealed object that is being read. With a descriptor the session reads by itself; otherwise it requests
+ * the bytes; it opens a piece only when there is room for one. Design §5.
  */
 export class UnsealWork implements ThreadSession {
   readonly #job: UnsealJob
   readonly #output: SessionOutput
-  /** The rooms for further pieces. */
+  /** Room for further pieces, one entry each. */
   readonly #room: Room[] = []
   #range: RangeOpener | null = null
   #opener: Opener | null = null
@@ -66,9 +66,9 @@ export class UnsealWork implements ThreadSession {
   }
 
   /**
-   * Fills one piece segment by segment. Between storage and socket the bytes are copied once, from the
-   * cipher's own memory into the piece. The cipher's own pieces need no copy, but each is a write to the
-   * socket, which costs more.
+   * Fills one piece segment by segment. Between storage and socket the bytes are copied once, from the cipher's own
+   * memory into the piece. Passing on the cipher's own pieces would need no copy, but a write to the socket for each,
+   * which costs more.
    */
   #readPiece(range: RangeOpener, { descriptor, bytes }: Segments): boolean {
     const segmentsLeft = Math.ceil((range.plan.to - this.#at) / SEALED_SEGMENT_BYTES)
@@ -89,7 +89,7 @@ export class UnsealWork implements ThreadSession {
   #readSegment(range: RangeOpener, descriptor: number): Outcome<readonly Uint8Array[]> {
     const wanted = Math.min(SEALED_SEGMENT_BYTES, range.plan.to - this.#at)
     let count = 0
-    // A file of some systems gives less than it has.
+    // On some systems a read returns fewer bytes than the file has.
     for (let more = -1; more !== 0 && count < wanted; count += more)
       more = readSync(descriptor, scratch, count, wanted - count, this.#at + count)
     if (count === 0) return damaged('the object is shorter than its database record')
@@ -171,7 +171,7 @@ interface Segments {
 
 type Room = Extract<ToThread, { readonly kind: 'more' }>
 
-/** A buffer of its own, which can be moved. A buffer larger than the room would take another reader's share. */
+/** A separate buffer, which can be moved. A buffer larger than the room would use another reader's share. */
 function bufferFor(length: number, room: Room | undefined): ArrayBuffer {
   const spare = room?.spare ?? null
   if (room !== undefined && spare !== null && spare.byteLength >= length && spare.byteLength <= room.bytes)
@@ -180,7 +180,7 @@ function bufferFor(length: number, room: Room | undefined): ArrayBuffer {
   return Buffer.allocUnsafeSlow(length).buffer
 }
 
-/** Copies the pieces to a place of the buffer and frees their memory. @returns the bytes of all */
+/** Copies the pieces into the buffer, starting at a place, and frees their memory. @returns the total number of bytes */
 function copied(pieces: readonly Uint8Array[], to: ArrayBuffer, place: number): number {
   const whole = new Uint8Array(to)
   let at = place

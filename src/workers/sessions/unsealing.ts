@@ -10,7 +10,7 @@ import { failureOfLast } from './last-message.ts'
 import type { FromThread } from './protocol.ts'
 import type { Session, SessionPool } from './session-pool.ts'
 
-/** Pieces of one sealed download on their way from its thread. Design §5; Decision. */
+/** Pieces of one sealed download that its thread may send before the caller has finished them. Design §5; Decision. */
 export const OPENED_PIECES_MAX = 2
 
 export interface UnsealingOptions {
@@ -21,7 +21,7 @@ export interface UnsealingOptions {
 
 /**
  * The main side of reading sealed objects. `open` answers when the first piece is verified, so that damage at
- * the beginning has a status of its own; `close` of the reader cancels. Design §5.
+ * the beginning gets its own status; `close` of the reader cancels. Design §5.
  */
 export function createUnsealing({ sessions, failureOf }: UnsealingOptions): Unsealing {
   const room = new OpenedRoom(() => sessions.count('unseal'))
@@ -78,7 +78,7 @@ class Opening implements ByteReader {
   readonly #input: UnsealInput
   readonly #failureOf: (cause: unknown) => Failure
   readonly #room: OpenedRoom
-  /** Bytes of the pieces that the thread may still send or the caller has, in their order. */
+  /** Bytes of the pieces that the thread may still send or that the caller has, in their order. */
   readonly #allowed: number[] = []
   readonly #pace = new KeepingUp(() => performance.now())
   readonly #pieces: Uint8Array<ArrayBuffer>[] = []
@@ -188,7 +188,7 @@ class Opening implements ByteReader {
   }
 
   async #pull(): Promise<void> {
-    // A rejection is a bug, and ends this reader alone.
+    // A rejection is a bug, and ends only this reader.
     const piece = await this.#nextSealed().catch((cause: unknown) => fail('internal', { cause }))
     if (this.#end !== null) return
     if (!piece.ok) {
@@ -232,7 +232,7 @@ function rangesOf({ file, from, to }: UnsealInput): SealedRange[] {
   return [{ from: 0, to: HEADER_BYTES }, range]
 }
 
-/** A buffer of the piece alone: a reader may give out views. */
+/** The piece in a buffer of its own: readers may return views of larger buffers. */
 function ownBuffer(piece: Uint8Array): ArrayBuffer {
   const { buffer } = piece
   if (buffer instanceof ArrayBuffer && buffer.byteLength === piece.length) return buffer
@@ -252,7 +252,7 @@ export class OpenedRoom {
 
   /**
    * @param isSteady the reader keeps up; it gets a large piece while all pieces together take at most half
-   * @returns bytes that the next piece may have, at least a segment; to be given back once
+   * @returns bytes that the next piece may have, at least a segment; to be returned once
    */
   take(isSteady: boolean): number {
     const fair = Math.floor(OPENED_BYTES_MAX / OPENED_PIECES_MAX / Math.max(1, this.#readers()))

@@ -17,7 +17,7 @@ import { askedAt } from '../../inference/charge.ts'
 export interface PriceCase {
   readonly promptTokens: number
   readonly at: Date
-  /** As an answer reports them; undefined: what the account is set to. */
+  /** Tiers under the names in answers; undefined: the default of the account. */
   readonly tiers: Readonly<Record<TierMember, string | undefined>>
 }
 
@@ -25,13 +25,13 @@ export interface PricedEndpoint {
   readonly endpoint: Endpoint
   /** As lists show it. */
   readonly written: ModelEndpoint | undefined
-  /** Null: the catalogue has none. */
+  /** Null: the catalogue has no price. */
   readonly price: ResolvedPrice | null
-  /** The tier has no modifier, and is charged at the base price; null: it has. */
+  /** The tier that has no price modifier, so that the base price is charged; null: none. */
   readonly unpricedTier: TierMember | null
 }
 
-/** @param model whose endpoints they are */
+/** @param model the model of the endpoints */
 export function pricedAt(
   model: ResolvedModel,
   endpoints: readonly Endpoint[],
@@ -67,7 +67,7 @@ export function pricesOf({ price, unpricedTier }: PricedEndpoint): {
   return { price: price === null ? null : writtenPrice(price), unpriced_tier: unpricedTier }
 }
 
-/** The name of a price and what reads it; undefined: the endpoint has no such price. */
+/** The name of a price and the function that reads it; undefined: the endpoint has no such price. */
 type Row = readonly [string, (price: ResolvedPrice) => number | undefined]
 
 /** In nano-USD for a million tokens. */
@@ -115,14 +115,14 @@ export function priceText(priced: readonly PricedEndpoint[], asked: PriceCase): 
 
 const NONE = '-'
 const NO_PRICE = 'no price'
-/** Shown also where it is 0. */
+/** The price that is shown even when it is 0. */
 const ALWAYS = 'prompt'
 
 function usd(nano: number | undefined): string {
   return nano === undefined ? NONE : unscaled(nano, UNIT_PRICE_PLACES)
 }
 
-/** Of the text of an instant: prices change on the minute. */
+/** Characters of an instant that are shown, to the minute: prices change on the minute. */
 const MINUTE_CHARS = '2026-11-26T03:00'.length
 
 function caseWords({ promptTokens, at, tiers }: PriceCase): string {
@@ -146,7 +146,7 @@ function modifiersOf({ price, written }: PricedEndpoint): string {
 
 const CONDITIONS = ['min_prompt_tokens', 'utc_start', 'utc_end', 'utc_days', ...TIER_MEMBERS]
 
-/** In the words of the catalogue. */
+/** Conditions by the names of the catalogue. */
 function conditionsOf(entry: object): string {
   return Object.entries(entry)
     .flatMap(([name, value]) => (CONDITIONS.includes(name) ? [`${name}: ${String(value)}`] : []))

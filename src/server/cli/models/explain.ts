@@ -27,7 +27,7 @@ interface ExplainOptions {
   readonly geo?: string
 }
 
-/** `models explain`: what becomes of each field of a request at each endpoint of a model, and what a call costs there. */
+/** `models explain`: how each endpoint of a model treats each field of a request, and what a call costs there. */
 export function addExplain(models: Command): void {
   addVerb(
     models,
@@ -75,7 +75,7 @@ function caseOf({ tokens = 0, at = new Date(), tier, speed, geo }: ExplainOption
   return { promptTokens: tokens, at, tiers: { service_tier: tier, speed, inference_geo: geo } }
 }
 
-/** The model of the catalogue, else that of private endpoints, with these. */
+/** The model of the catalogue, else a model of private endpoints, together with these endpoints. */
 async function modelNamed(
   name: string,
   catalogue: ModelCatalogue,
@@ -119,9 +119,9 @@ function unreached({ id, endpoints }: ResolvedModel, from: Dialect): string {
 interface Explained {
   readonly from: Dialect | undefined
   readonly endpoints: readonly Endpoint[]
-  /** Of each endpoint; null: fields were not asked for. */
+  /** One for each endpoint; null: fields were not requested. */
   readonly reached: readonly Reached[] | null
-  /** Of each endpoint; null: prices were not asked for. */
+  /** One for each endpoint; null: prices were not requested. */
   readonly priced: readonly PricedEndpoint[] | null
   readonly asked: PriceCase
 }
@@ -155,7 +155,7 @@ function tokensOf(text: string): number {
   return count
 }
 
-/** Without a zone a time would be that of this machine. */
+/** UTC only: a time without a zone would depend on the zone of this machine. */
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?Z$/
 
 function instantOf(text: string): Date {
@@ -171,7 +171,7 @@ function tierName(text: string): string {
   return text
 }
 
-/** An endpoint that calls of a form reach, and what becomes of each of their fields. */
+/** An endpoint that accepts calls of a dialect, and its treatment of each field. */
 interface Reached {
   readonly endpoint: Endpoint
   readonly kind: EndpointKind
@@ -179,7 +179,7 @@ interface Reached {
   readonly rows: readonly FieldRow[]
 }
 
-/** Null: the form does not reach it. */
+/** Null: the endpoint does not accept this dialect. */
 function reachedAt(endpoint: Endpoint, from: Dialect): Reached | null {
   const { text } = endpoint
   const protocol = text === null ? null : protocolFor(text, from)
@@ -221,7 +221,7 @@ function howCalled({ isNative }: Reached): string {
   return isNative ? 'unchanged' : 'translated'
 }
 
-/** What no endpoint gets is the same for all. */
+/** Fields that Sluice never sends are not shown: they are the same for all endpoints. */
 function isShown({ class: of }: FieldRow): boolean {
   return of !== 'ours'
 }
@@ -236,7 +236,7 @@ function cellOf(row: FieldRow | undefined): string {
   return limit === undefined ? but : `${but} (${limit})`
 }
 
-/** A model that private endpoints alone serve, with the endpoints of all organizations. */
+/** A model that only private endpoints serve, with the endpoints of all organizations. */
 interface PrivateModel {
   readonly model: ResolvedModel
   readonly endpoints: readonly PrivateEndpoint[]
@@ -286,7 +286,7 @@ function privateFacts(endpoint: PrivateEndpoint): object {
   }
 }
 
-/** What is known of private endpoints, a line each. */
+/** Details of private endpoints, one line each. */
 function privateText({ model, endpoints }: PrivateModel): string {
   const rows = endpoints.map(({ id, status, workspaceId, speaks, baseUrl, upstreamModelId }) => [
     `private/${id}`,

@@ -61,7 +61,7 @@ export function addTo(program: Command, outcome: { code: number | null }): void 
   )
 }
 
-/** A priced endpoint has no maximum of output tokens: limits refuse calls that have none either. */
+/** True if a priced endpoint has no maximum of output tokens: spending limits refuse its calls when they set no maximum either. */
 function hasUnboundedAnswer({ endpoints }: ResolvedModel): boolean {
   return endpoints.some(
     ({ text, contextLength, prices, isUnpriced }) =>
@@ -128,13 +128,13 @@ function priceOf({ endpoints, isUnpriced, wire }: ResolvedModel): string {
   return `$${wire.pricing.prompt}${hasConditions ? CONDITIONAL : ''}`
 }
 
-/** Marks a price that a long prompt, an hour or a tier changes. */
+/** Marks a price that depends on the length of the prompt, the hour or the tier. */
 const CONDITIONAL = '*'
 const CONDITIONS = '* price depends on prompt length, hour or tier: `sluice models explain MODEL`'
 
 const NO_PRICE = 'no price'
 
-/** Prices from the cheapest second to the dearest; `-` where the model has no endpoint and no price. */
+/** The range of prices per second or video; `-` when the model has no endpoint. */
 function videoPriceOf({ endpoints, isUnpriced }: ResolvedModel): string {
   if (endpoints.length === 0) return '-'
   if (isUnpriced) return NO_PRICE

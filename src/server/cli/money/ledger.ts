@@ -116,7 +116,7 @@ function addCloseNode(group: Command): void {
     )
 }
 
-/** Throws CliFailure where closing a node would lose journals that a process still has. */
+/** Throws CliFailure when closing the node could lose journals that a front or this data directory still has. */
 function mayBeClosed(
   node: string,
   { isKnown, open, liveFronts, silentFronts }: NodeJournals,
@@ -150,7 +150,7 @@ function wished(verb: Command): Command {
     .option('--before <day>', 'only amounts that were forfeited before this day', dayOf)
 }
 
-/** The forfeits that the options name, by whole ids. Throws CliFailure for a journal that no forfeit names. */
+/** The forfeits that the options name, with ids in full. Throws CliFailure for a journal that no forfeit names. */
 async function queryOf(sql: Queryable, { journal, request, before }: Inputs): Promise<ForfeitQuery> {
   return {
     ...(journal !== undefined && { journalId: await journalMeant(sql, journal) }),

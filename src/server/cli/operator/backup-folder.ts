@@ -20,7 +20,7 @@ import { CliFailure } from '../parts/verb.ts'
 
 const MANIFEST_FILE = 'manifest.json'
 const SUMS_FILE = 'SHA256SUMS'
-/** Name of the file with the root keys, in the form of their own file. */
+/** Name of the file with the root keys, in the format of the node's key file. */
 export const BACKUP_ROOT_KEYS = 'root-keys'
 /** Every path that a backup may have: a restore writes no other path, so that foreign entries have no effect. */
 const PATH =
@@ -52,7 +52,7 @@ export type Manifest = Static<typeof Manifest>
 
 const isManifest = Compile(Manifest)
 
-/** Writes a backup. The manifest comes last: a folder without one is no backup. */
+/** Writes a backup. The manifest is written last: a folder without one is not a backup. */
 export class BackupWriter {
   readonly folder: string
   readonly #sums: number

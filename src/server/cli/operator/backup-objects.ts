@@ -92,7 +92,7 @@ export async function backUpContainers(
 /** @returns false when the file changed during the copy */
 async function backUpContainerFile(object: StoredObject, path: string, to: BackupWriter): Promise<boolean> {
   try {
-    // A file that has become shorter looks damaged.
+    // A file that became shorter during the copy is reported as damaged.
     await to.add(path, bytesOf(object, 'content_damaged'))
     return need(await object.isUnchanged())
   } finally {
@@ -106,7 +106,7 @@ export async function restoreObjects(storage: Storage, { folder, paths }: Backup
     const objectId = path.slice(path.lastIndexOf('/') + 1)
     await staged(storage, join(folder, path), (staging) => storage.publish(objectId, staging))
   }
-  // A set, since a search in the list for each line would take a minute for forty thousand.
+  // A set, since searching the list for each line would take a minute for forty thousand lines.
   const there = new Set(paths)
   if (!there.has('containers.jsonl')) return
   const lines = readFileSync(join(folder, 'containers.jsonl'), 'utf8')

@@ -65,7 +65,7 @@ export function addTo(program: Command): void {
     .action((folder: string, options: BackupOptions) =>
       withDatabase(async (database) => {
         await backUp(database, resolve(folder), options)
-        // The backup is complete, also where its age cannot be recorded for the metrics.
+        // The backup is complete even if its time cannot be recorded for the metrics.
         await noteBackupEnd(database.store.sql).catch(() => undefined)
       }),
     )
@@ -79,8 +79,8 @@ async function backUp({ store }: DatabaseHandle, folder: string, options: Backup
   const keys = options.withoutRootKey === true ? null : ownRootKeys()
   const to = new BackupWriter(folder)
   const storage = config.objects.kind === 'disk' ? await openStorage(config) : null
-  // Objects never change: those copied before the rows belong to the rows. Objects added since then are
-  // copied afterwards.
+  // Objects never change, so that those copied before the rows still match the rows. Objects added since then
+  // are copied afterwards.
   const copied = storage === null ? null : await backUpObjects(storage, to)
   const containers = storage === null ? null : await backUpContainers(storage, to)
   const rows = await store.sql.begin('ISOLATION LEVEL REPEATABLE READ READ ONLY', (tx) =>
@@ -177,16 +177,16 @@ async function backUpTables(
 }
 
 /**
- * Restores a backup into an empty installation and checks the result. The verb changes nothing before it has
- * read every byte of the backup, and callers see nothing before the last step, which is one transaction.
- * Throws CliFailure.
+ * Restores a backup into an empty installation and checks the result. The verb reads every byte of the backup
+ * before it changes anything. Callers see no change before the last step, which is one transaction. Throws
+ * CliFailure.
  */
 async function restore(folder: string, options: { readonly json?: boolean }): Promise<void> {
   const { config } = loadGeneration()
   mustBeEmpty(config)
   const backup = await openBackup(folder)
   mustBeKnown(backup)
-  // With the operator's database no other step creates the data directory.
+  // With a DATABASE_URL of the operator, no other step creates the data directory.
   if (config.databaseUrl !== null)
     (await openDataDirectory(config.dataDir, stderrLog, { isVerb: true })).release()
   await withStores(
@@ -253,7 +253,7 @@ async function bringUp(store: Store, config: Config, backup: Backup): Promise<vo
   } finally {
     await storage?.close()
   }
-  // First the schema of the rows, then the migrations that this version adds.
+  // First the schema that the rows were written with, then the migrations that this version adds.
   await migrate(store.options.url, stderrLog, {
     migrations: MIGRATIONS.slice(0, manifest.migrations.length),
     connectSMax: VERB_CONNECT_S_MAX,
@@ -263,8 +263,8 @@ async function bringUp(store: Store, config: Config, backup: Backup): Promise<vo
 }
 
 /**
- * Refuses a bucket that is not empty, or that an installation uses: the sweep of this installation would
- * remove the objects of another one. Throws CliFailure.
+ * Refuses a bucket that is not empty or that another installation uses: the sweep of this installation would
+ * remove its objects. Throws CliFailure.
  */
 async function mustHoldNothing(storage: Storage, config: Config): Promise<void> {
   if (config.objects.kind === 'disk') return
@@ -272,14 +272,14 @@ async function mustHoldNothing(storage: Storage, config: Config): Promise<void> 
     need(await storage.list(null)),
     need(await storage.containers.listContainers(null)),
   ]
-  // The embedded database already exists, though empty, and the next try would find it.
+  // The embedded database already exists, though empty, and would make the next restore fail.
   const data = config.databaseUrl === null ? ', and SLUICE_DATA to a directory that does not exist yet' : ''
   const cure = `set SLUICE_OBJECTS to an empty folder or bucket prefix${data}`
   const { place, markAt, mark } = await objectsPlace(config)
   // A first page may contain only names that are not Sluice's.
   if (objects.length + containers.length > 0 || cursor !== null)
     throw new CliFailure(`${place} is not empty: ${cure}`)
-  // A mark that cannot be read is left to the start of a node, which writes it.
+  // A mark that cannot be read is not checked here: the next start of a node writes it.
   if ((await mark.read().catch(() => null)) === null) return
   throw new CliFailure(
     `${place} belongs to another installation: ${cure}; if no installation uses it any more, delete its id file ${markAt}`,
@@ -300,7 +300,7 @@ async function fill(tx: Transaction, { folder, manifest }: Backup): Promise<void
   )
 }
 
-/** Closes the fronts of the backup's time: none of them belongs to this installation, so that no front would return its money. */
+/** Closes the fronts that ran at the time of the backup: none of them belongs to this installation, so that none would return its money. */
 async function endFronts(store: Store): Promise<ClosedNode> {
   const nodes = await store.sql<
     { node: string }[]
@@ -386,7 +386,7 @@ function missingKeys(needed: readonly string[]): readonly string[] {
     const { ids } = ownRootKeys()
     return needed.filter((id) => !ids.includes(id))
   } catch (problem) {
-    // Without any root key all of them are missing.
+    // If no root key can be read, all needed keys are missing.
     if (problem instanceof CliFailure) return needed
     throw problem
   }

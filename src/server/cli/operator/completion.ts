@@ -20,7 +20,7 @@ zsh:   source <(sluice completion zsh)                      in ~/.zshrc, after c
 fish:  sluice completion fish | source                      in ~/.config/fish/config.fish
 `
 
-/** `completion`: prints the script for the program that it is part of, which must have every verb. */
+/** `completion`: prints the script for the program with all verbs, so the program must have loaded every verb. */
 export function addTo(program: Command): void {
   addVerb(program, 'completion', 'print a completion script for a shell')
     .addArgument(new Argument('<shell>', 'shell').choices([...SHELLS]))

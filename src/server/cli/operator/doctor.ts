@@ -10,8 +10,8 @@ interface Options {
 }
 
 /**
- * `doctor`: exit code 1 after a problem, and with `--strict` after a warning. Decision: a warning keeps no
- * node from working, so that a script which waits for a node that works does not fail by it.
+ * `doctor`: exit code 1 after a problem, and with `--strict` after a warning. Decision: a node works despite a
+ * warning, so that a warning does not fail a script that waits for a working node.
  */
 export function addTo(program: Command, outcome: { code: number | null }): void {
   addVerb(program, 'doctor', 'check this machine and installation for problems and suggest fixes (read-only)')
@@ -44,7 +44,7 @@ export function reportOf(findings: readonly Finding[]): { readonly isWell: boole
   return { isWell, text: [...findings.map(lineOf), summaryOf(findings)].join('\n') }
 }
 
-/** One finding in text. Servers and processes choose their own texts, so that control characters are escaped. */
+/** One finding in text. Control characters are escaped, since some texts come from servers and other processes. */
 function lineOf({ check, level, detail, fix }: Finding): string {
   const line = `${level.padEnd(8)} ${check.padEnd(19)} ${escapeControls(detail)}`
   return fix === undefined ? line : `${line}\n${' '.repeat(29)}fix: ${escapeControls(fix)}`

@@ -16,7 +16,7 @@ interface Options {
 const CLIENTS = ['openai', 'anthropic', 'openrouter'] as const
 type Client = (typeof CLIENTS)[number]
 
-/** The variable that holds the key; those of the clients refer to it. */
+/** The variable that holds the key; the variables of the clients refer to it. */
 const KEY_VARIABLE = 'SLUICE_KEY'
 
 /**
@@ -76,7 +76,7 @@ export function addTo(program: Command): void {
     })
 }
 
-/** Standard output is for the shell; people see the note whatever the shell does with it. */
+/** Writes a note to stderr, where people see it: standard output is evaluated by the shell. */
 function warnOf(assigned: readonly Assigned[]): void {
   const names = assigned.map(({ name }) => name).filter((name) => name.endsWith(PROVIDER_KEY))
   if (names.length === 0) return
@@ -86,7 +86,7 @@ function warnOf(assigned: readonly Assigned[]): void {
   )
 }
 
-/** The origin by which callers reach the node: the configured one, else that of the running node. */
+/** The origin at which callers reach the node: the configured one, else the origin of the running node. */
 function ownOrigin(): string {
   const { config, settings } = loadGeneration()
   const isGiven = settings['SLUICE_PUBLIC_URL'] !== undefined
@@ -109,7 +109,7 @@ function assignmentsOf(origin: string, clients: readonly Client[], key: string |
   return [...own, ...theirs]
 }
 
-/** The variables for a program, which sees the key itself; without it, null stands for it. */
+/** The variables for `--json`, with the key itself; null if no key is known. */
 function variablesOf(assigned: readonly Assigned[], key: string | null): Record<string, string | null> {
   return Object.fromEntries(assigned.map((one) => [one.name, 'text' in one ? one.text : key]))
 }
@@ -122,7 +122,7 @@ export const SHELLS = ['sh', 'fish', 'powershell'] as const
 type Shell = (typeof SHELLS)[number]
 
 interface Syntax {
-  /** One word that stands for exactly this text. */
+  /** Quotes a text as one word of the shell. */
   quoted(text: string): string
   /** One word with the value of a variable. */
   valueOf(name: string): string
@@ -130,7 +130,7 @@ interface Syntax {
 }
 
 const SYNTAX: Readonly<Record<Shell, Syntax>> = {
-  // Nothing has a meaning between single quotes but the quote itself.
+  // Between single quotes only the quote itself is special.
   sh: {
     quoted: (text) => `'${text.replaceAll("'", "'\\''")}'`,
     valueOf: (name) => `"$${name}"`,

@@ -80,8 +80,8 @@ async function answersOf(file: string, given: Answers, { yes = false }: Options)
 }
 
 /**
- * Writes the settings and the root key. The file gets its name after the key exists: a file that names a
- * missing key would keep the node from starting.
+ * Writes the settings and the root key. The settings file gets its final name after the key exists: a node
+ * does not start with a file that names a missing key.
  */
 function write(file: string, answers: Answers, isForced: boolean): { readonly madeRootKey: string | null } {
   const { SLUICE_ROOT_KEY_FILE: givenFile } = answers
@@ -93,7 +93,7 @@ function write(file: string, answers: Answers, isForced: boolean): { readonly ma
     // Another user may have put the key file there and know its key.
     if (isNew && !makeRootKeyFile(keyFile))
       throw new CliFailure(`${keyFile} already exists, so no root key was created`)
-    // A file that appeared meanwhile stays.
+    // Without --force a file that was created meanwhile is kept.
     if (isForced) renameSync(draft, file)
     else linkSync(draft, file)
     rmSync(draft, { force: true })

@@ -22,7 +22,7 @@ export function addTo(program: Command, outcome: { code: number | null }): void 
     'reload the configuration of the running node and wait until it is active',
   )
   reload.action(async (options: { json?: boolean }) => {
-    // The node would refuse mistakes too, but only its log would show them.
+    // The node would refuse a faulty configuration too, but only its log would show the faults.
     const { config } = loadGeneration()
     loadModels(config.catalogFile)
     const running = runningNode(config.dataDir)
@@ -34,8 +34,7 @@ export function addTo(program: Command, outcome: { code: number | null }): void 
       throw new CliFailure(`the node (pid ${running.pid}) cannot be signalled: ${hint}`, { cause })
     }
     const node = `the node (pid ${running.pid})`
-    // A node that is starting, or of another version, has received the signal, and only its log shows the
-    // result.
+    // A node that is starting or has another version has received the signal, but only its log shows the result.
     if (before === null) return print(options, { pid: running.pid }, `${node} was signalled; check its log`)
     if (options.json !== true) tell({}, null, `${node} is replacing its processes one by one`)
     const { needRestart, catalogFile } = wellEnded(node, await untilReloaded(config.dataDir, before.number))

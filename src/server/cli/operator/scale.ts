@@ -38,10 +38,7 @@ export function addTo(program: Command): void {
   })
 }
 
-/**
- * The process id of the running node. A node that is starting would miss the request; one of another version
- * would end by the signal.
- */
+/** The process id of the running node. A node that is starting would miss the request; a node of another version would be ended by the signal. */
 function nodeOn(dataDir: string): number {
   const running = runningNode(dataDir)
   const runtime = runtimeOf(dataDir)

@@ -17,7 +17,7 @@ interface Options {
   readonly json?: boolean
 }
 
-/** Columns of a single print, where no terminal gives a width; some terminals report 0. */
+/** Columns of a single print when the terminal reports no width; some report 0. */
 const PRINTED_COLUMNS = 120
 
 /** `top`. */
@@ -46,12 +46,12 @@ export function addTo(program: Command): void {
         process.stdout.isTTY && process.stdout.columns > 0 ? process.stdout.columns : PRINTED_COLUMNS
       const frame = frameOf({ view, trouble: null, columns, rows: null, hasColour: watched.hasColour })
       if (options.json === true) print(options, view, '')
-      // The frame contains no control characters of others; its colors are Sluice's own.
+      // Control characters in untrusted text were replaced in the frame; only Sluice's own colors remain.
       else process.stdout.write(`${frame.join('\n')}\n`)
     })
 }
 
-/** Milliseconds between two tries to reach a node that went away. Decision. */
+/** Milliseconds between two tries to reach a node that stopped answering. Decision. */
 const TRY_AGAIN_MS = 1_000
 const NO_NODE = 'no node is ready on this machine'
 
@@ -84,7 +84,7 @@ async function lookOnce({ adminUrl, managementKey }: Watched): Promise<LiveView>
   return view
 }
 
-/** Shows the node until the user ends it; waits for a node that goes away. Throws CliFailure when the node refuses the key. */
+/** Shows the node until the user quits, and keeps retrying while the node does not answer. Throws CliFailure when the node refuses the key. */
 export async function watchLive(
   { adminUrl, managementKey, hasColour }: Watched,
   terminal: Terminal = process,
@@ -101,7 +101,7 @@ export async function watchLive(
       trouble === null
         ? null
         : { reason: trouble.reason, seconds: (performance.now() - trouble.sinceMs) / 1_000 }
-    // The last column stays free: terminals differ in what they do after it.
+    // The last column is left empty: terminals differ in how they wrap after it.
     screen.draw(frameOf({ view, trouble: problem, columns: columns - 1, rows, hasColour }))
   }
   const screen = openScreen({
@@ -147,7 +147,7 @@ function messageOf({ kind, reason }: LiveEnd): string {
 }
 
 const ESC = '\u001b['
-/** Switches to the alternate screen, so that the earlier one comes back unchanged, and hides the cursor. */
+/** Switches to the alternate screen, so that the earlier one can be restored unchanged, and hides the cursor. */
 const ENTER = `${ESC}?1049h${ESC}?25l`
 /** Shows the cursor and switches back to the earlier screen. */
 const LEAVE = `${ESC}?25h${ESC}?1049l`
@@ -177,13 +177,13 @@ interface Screen {
 interface ScreenInput {
   readonly input: NodeJS.ReadStream
   readonly output: NodeJS.WriteStream
-  /** Reports a new size, to which the previous frame does not fit. */
+  /** Called when the size changes: the previous frame no longer fits. */
   onChange(): void
-  /** Reports that the user ends the screen, by a key or a signal. */
+  /** Called when the user quits, by a key or a signal. */
   onEnd(): void
 }
 
-/** Takes over the terminal until `leave`, and restores it at any end of the process except by SIGKILL. */
+/** Takes over the terminal until `leave`, and restores it however the process ends, except by SIGKILL. */
 function openScreen({ input, output, onChange, onEnd }: ScreenInput): Screen {
   let isOurs = false
   let waiting: string | null = null
@@ -242,7 +242,7 @@ function openScreen({ input, output, onChange, onEnd }: ScreenInput): Screen {
   }
 }
 
-/** A size, or its default: a terminal that does not know its size reports 0, or nothing. */
+/** The reported size, or a default: a terminal that does not know its size reports 0 or nothing. */
 function sizeOf(reported: number | undefined, otherwise: number): number {
   return reported === undefined || reported < 1 ? otherwise : reported
 }
@@ -250,7 +250,7 @@ function sizeOf(reported: number | undefined, otherwise: number): number {
 interface FrameInput {
   /** Null before the first view. */
   readonly view: LiveView | null
-  /** The reason why no new view arrives, and for how many seconds. */
+  /** The reason why no new view arrives, and since how many seconds; null: views arrive. */
   readonly trouble: { readonly reason: string; readonly seconds: number } | null
   readonly columns: number
   /** Null: as many rows as needed. */
@@ -258,7 +258,7 @@ interface FrameInput {
   readonly hasColour: boolean
 }
 
-/** The lines of a screen of that size: never a line more or a column wider. */
+/** The lines of a screen of that size, never more rows or columns. */
 export function frameOf({ view, trouble, columns, rows, hasColour }: FrameInput): readonly string[] {
   const title = titleLine(view, trouble)
   const sections = view === null ? [] : sectionsOf(view, columns)
@@ -287,8 +287,8 @@ function spaced(parts: readonly (readonly Line[])[]): readonly Line[] {
 }
 
 /**
- * Lines for each section: by rank each section gets its most important lines, so that no list pushes another
- * off the screen; then, by rank again, all its lines.
+ * Number of lines for each section. First each section, by rank, gets its most important lines, so that no list
+ * pushes another off the screen; then each, by rank again, gets all its lines.
  */
 function shared(sections: readonly Section[], rows: number): readonly number[] {
   const shares = sections.map(() => 0)

@@ -13,7 +13,7 @@ import { stderrLog } from './stderr-log.ts'
 import { VERB_CONNECT_S_MAX, withStores, type StoreAddresses } from './stores.ts'
 import { CliFailure } from './verb.ts'
 
-/** Milliseconds that a verb waits for Redis before the fronts have to poll its change. */
+/** Milliseconds that a verb waits for Redis; without Redis the fronts find its change by polling. */
 const HINT_WAIT_MS_MAX = 500
 
 /** The command line's handle on the database: the store with everything that a verb needs to read and change rows. */
@@ -27,8 +27,8 @@ export interface DatabaseHandle {
 }
 
 /**
- * Opens the stores for one verb, and refuses a schema of another version. Throws CliFailure. Redis is
- * connected before the verb changes anything: a hint must leave as soon as its change has committed.
+ * Opens the stores for one verb, and refuses a schema of another version. Throws CliFailure. Redis is connected
+ * before the verb changes anything: a hint must be sent as soon as its change has committed.
  */
 export async function withDatabase<T>(use: (database: DatabaseHandle) => Promise<T>): Promise<T> {
   return withStores(async ({ databaseUrl, redis }, { rateLimitRpm, caps }) => {
@@ -72,11 +72,11 @@ export interface Lookup {
   readonly name: string
   /** The verb that lists the existing ones, as `keys list`. */
   readonly list: string
-  /** Existing names, where there are any. */
+  /** Existing names, if there are any. */
   readonly among?: readonly string[]
 }
 
-/** The value, or a CliFailure with the failure's text. @param lookup named where it is not there, with the remedy */
+/** The value, or a CliFailure with the failure's text. @param lookup named in the failure, with the remedy, when nothing was found */
 export function need<T>(outcome: Outcome<T>, lookup?: Lookup): T {
   if (outcome.ok) return outcome.value
   const { failure } = outcome
@@ -103,7 +103,7 @@ interface Publisher {
   close(): Promise<void>
 }
 
-/** Opens the sender of hints. A hint that cannot be sent is no failure of the change: every front polls. */
+/** Opens the sender of hints. The change succeeds even if its hint cannot be sent: every front also polls. */
 function openPublisher(redis: NonNullable<StoreAddresses['redis']>): Publisher {
   const state = openState({
     log: stderrLog,

@@ -3,7 +3,7 @@ import { nearest } from '../../../schemas/nearest.ts'
 import { commandName, hasColour } from '../../config.ts'
 import { inTone } from './terminal-text.ts'
 
-/** Colors and the verb `help`; to be called before verbs are added, which inherit the colors. */
+/** Sets colors and the verb `help`. Call it before verbs are added, since they inherit the colors. */
 export function configureHelp(program: Command): void {
   program
     .configureOutput({
@@ -71,8 +71,8 @@ function helpVerb(): Command {
 }
 
 /**
- * Shows the help of the verb that the words name, which may be of a group: commander's own verb `help` reads
- * one word. Throws CommanderError, as each help does.
+ * Shows the help of the verb that the words name, also for a verb within a group: commander's own `help` reads
+ * only one word. Throws CommanderError, as each help does.
  */
 export function showHelp(program: Command, words: readonly string[]): never {
   let verb: Command = program
@@ -219,11 +219,12 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   completion: ['bash', 'fish'],
 }
 
-/** Examples of a group in its help: the first of its verbs. */
+/** Examples that the help of a group shows: those of its first verbs. */
 const GROUP_EXAMPLES_MAX = 4
 
 /**
- * Commands that show how a verb is called, without the program's name; of a group, those of its first verbs.
+ * Commands that show how a verb is called, without the program's name; for a group, the commands of its first
+ * verbs.
  * @param path the words after `sluice`
  */
 export function examplesOf(path: string): readonly string[] {

@@ -23,11 +23,11 @@ type CatalogueConfig = Pick<Config, 'catalogFile' | 'dataDir'>
 
 export interface CatalogueChoice {
   readonly file: string | null
-  /** Set where the running node uses another file than the one that the shell names. */
+  /** Set when the running node uses another file than the one named in the shell's environment. */
   readonly difference: { readonly detail: string; readonly fix: string } | null
 }
 
-/** The file that the shell names, else the one of the running node, since only the node may have the setting. */
+/** The file named in the shell's environment, else the file of the running node, since only the node may have the setting. */
 export function catalogueChoice(config: CatalogueConfig): CatalogueChoice {
   const { catalogFile: ours } = config
   const ofNode = catalogueOfNode(config.dataDir)
@@ -37,7 +37,7 @@ export function catalogueChoice(config: CatalogueConfig): CatalogueChoice {
   return { file: ours, difference: { detail, fix: `restart the node with SLUICE_CATALOG=${quoted(ours)}` } }
 }
 
-/** The catalogue of `catalogueChoice`; a difference is noted on stderr. Throws `CliFailure`. */
+/** Loads the catalogue of `catalogueChoice`; a difference is noted on stderr. Throws `CliFailure`. */
 export function loadChosenModels(
   config: CatalogueConfig,
   options: { readonly json?: boolean } = {},
@@ -46,7 +46,7 @@ export function loadChosenModels(
   return loadModels(catalogueChoice(config).file)
 }
 
-/** Notes on stderr, for people, that the running node uses another file than the one that the shell names. */
+/** Notes on stderr, for people, that the running node uses another file than the one named in the shell's environment. */
 export function noteDifference(config: CatalogueConfig, options: { readonly json?: boolean }): void {
   const { difference } = catalogueChoice(config)
   if (difference !== null && options.json !== true)

@@ -29,7 +29,7 @@ export interface NodeAddress {
   readonly key: Secret
 }
 
-/** The origin of the named node, else of the one that runs here. Throws CliFailure. */
+/** The origin of the named node, else of the node that runs on this machine. Throws CliFailure. */
 export function nodeOrigin({ url }: NodeOptions, dataDir: string): string {
   if (url !== undefined) return url.origin
   const runtime = runtimeOf(dataDir)
@@ -47,14 +47,14 @@ export interface NodeRequest {
   readonly body?: unknown
 }
 
-/** Milliseconds until an answer of a node has come: above the deadline of each operation of a verb. Decision. */
+/** Milliseconds that a node may take to answer in full: above the deadline of each operation that a verb calls. Decision. */
 const ANSWER_MS_MAX = 30_000
-/** Bytes of an answer of a node. Decision. */
+/** Bytes that an answer of a node may have. Decision. */
 const ANSWER_BYTES_MAX = 64 * 2 ** 20
-/** First digits of the statuses of answers, and of failures that lie with the node. */
+/** First digits of the statuses of successful answers and of failures of the node. */
 const [OK, SERVER] = [2, 5]
 
-/** The node cannot be reached, or not now: the same call may succeed later. */
+/** The node cannot be reached or cannot answer at the moment: the same call may succeed later. */
 export class NodeAway extends CliFailure {}
 
 /** Calls an operation of a node. @param shape of the answer. Throws CliFailure with the node's own message, and NodeAway. */
@@ -104,7 +104,7 @@ async function reach(origin: string, call: () => Promise<HttpCallAnswer>): Promi
   }
 }
 
-/** Parses `--url`: the origin counts, so that a base URL of a client does as well. */
+/** Parses `--url`: only its origin is used, so that the base URL of a client works as well. */
 function originOf(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : null
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:'))
@@ -114,7 +114,7 @@ function originOf(text: string): URL {
 
 /**
  * The node that runs on a data directory, for a verb that sends it a signal: the signal would end another
- * command that holds the directory, such as a restore. Throws CliFailure where no node runs.
+ * command that locks the directory, such as a restore. Throws CliFailure when no node runs.
  */
 export function runningNode(dataDir: string): Holder {
   const running = runningSupervisor(dataDir)

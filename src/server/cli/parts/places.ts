@@ -5,7 +5,7 @@ import { findOrganization } from '../../store/workspaces/organizations.ts'
 import { need, type DatabaseHandle } from './database.ts'
 import type { Printing } from './verb.ts'
 
-/** Options that say where a verb acts. */
+/** Options that name the organization or workspace of a verb. */
 export interface PlaceOptions extends Printing {
   readonly organization?: string | undefined
   readonly workspace?: string | undefined
@@ -37,7 +37,7 @@ export async function organizationIfAny(
   return organization === undefined ? null : need(await findOrganization(store.sql, organization)).id
 }
 
-/** Id of the named organization, else of the only one. Throws CliFailure. */
+/** Id of the named organization, else of the only organization that exists. Throws CliFailure. */
 export async function organizationOf({ store }: Stored, { organization }: PlaceOptions): Promise<string> {
   return need(await findOrganization(store.sql, organization ?? null)).id
 }

@@ -1,4 +1,4 @@
-/** The first line of an error; for several tried addresses without a line of their own that of the last one. */
+/** The first line of an error. When several addresses were tried and the error itself has no text, that of the last address. */
 export function reasonOf(cause: unknown): string {
   if (cause instanceof AggregateError && cause.message === '' && cause.errors.length > 0)
     return reasonOf(cause.errors.at(-1))

@@ -15,11 +15,11 @@ import { CliFailure } from './verb.ts'
 
 interface Missing {
   readonly unknown: FailureName
-  /** The verb that lists them; null: none does. */
+  /** The verb that lists the objects of this kind; null: there is none. */
   readonly list: string | null
 }
 
-/** Kinds of which an unknown one is a failure of the catalogue. */
+/** Kinds for which an unknown reference is a failure of the catalogue. */
 const MISSING = {
   key: { unknown: 'api_key_unknown', list: 'keys list' },
   vault: { unknown: 'vault_unknown', list: 'vault list' },
@@ -30,7 +30,7 @@ const MISSING = {
 } as const satisfies Partial<Record<ReferredKind, Missing>>
 type NeededKind = keyof typeof MISSING
 
-/** Several of a kind, for a message. */
+/** The plural of each kind, for a message. */
 const SEVERAL: Readonly<Record<ReferredKind, string>> = {
   key: 'API keys',
   vault: 'vaults',
@@ -50,21 +50,21 @@ const HASH_SHOWN_DIGITS = 16
 const HASH = /^[0-9a-f]{64}$/
 
 /**
- * The whole id of a row that a person named by its id, by the beginning of its id or by its name. A whole id
- * is returned unchanged, whether or not there is such a row: no name can take its place. Throws CliFailure
- * for a text that means no row, or several.
+ * The full id of a row, which a person named by its id, by the beginning of its id or by its name. A full id is
+ * returned unchanged, even if no row has it: it is never taken for a name. Throws CliFailure for a text that
+ * matches no row, or several.
  */
 export async function idOf(sql: Queryable, kind: NeededKind, text: string): Promise<string> {
   if (!isWhole(kind, text) && isKeyShaped(text)) throw new CliFailure(plainKey(text))
   return (await idMeant(sql, kind, text)) ?? refuseUnknown(sql, kind, text)
 }
 
-/** The same, but a text that means no row stays as it is. */
+/** As `idOf`, but a text that matches no row is returned unchanged. */
 export async function idIfAny(sql: Queryable, kind: ReferredKind, text: string): Promise<string> {
   return (await idMeant(sql, kind, text)) ?? text
 }
 
-/** Null: the text means no row. Throws CliFailure for one that means several. */
+/** Null: the text matches no row. Throws CliFailure for a text that matches several. */
 async function idMeant(sql: Queryable, kind: ReferredKind, text: string): Promise<string | null> {
   if (isWhole(kind, text)) return text
   const found = await findReferred(sql, kind, { text, countMax: CANDIDATES_MAX + 1 })
@@ -73,7 +73,7 @@ async function idMeant(sql: Queryable, kind: ReferredKind, text: string): Promis
   return found.length === 1 || row.id === text ? row.id : need<string>(ambiguous(kind, found))
 }
 
-/** The message about a plain key where its name is expected. */
+/** The message for a plain key that was given instead of its name. */
 function plainKey(key: string): string {
   return `arguments are visible to every user of this machine: give the hash of the key, ${hashOfKey(key)}, or its name`
 }

@@ -18,9 +18,9 @@ const REMOVED = Symbol('none')
 
 interface MemberOption {
   readonly flags: string
-  /** Instead of the description in the shape. */
+  /** Replaces the description in the shape. */
   readonly about?: string
-  /** Instead of the check by the shape. */
+  /** Replaces the check by the shape. */
   readonly parse?: (text: string) => unknown
   /** False: the word for null is a value like any other. */
   readonly takesNone?: false
@@ -33,17 +33,17 @@ type Named<S extends TObject> = { readonly [M in keyof Static<S>]?: string | Mem
 /** Options of a verb that are members of a shape. */
 export interface ShapeOptions<T> {
   addTo(verb: Command): Command
-  /** The members that the options of a command line give. */
+  /** The members of the shape that the command line's options set. */
   from(options: object): T
-  /** The same outcome. Throws CliFailure for an issue with a member that has an option, which it names. */
+  /** Returns the outcome unchanged. Throws CliFailure, with the name of the option, for an issue with a member that has an option. */
   named<V>(outcome: Outcome<V>): Outcome<V>
-  /** The value of a check of the options alone, which is bad usage if it fails. */
+  /** The value of a check that depends only on the options: if it fails, the command line is bad usage. */
   usable<V>(outcome: Outcome<V>, command: Command): V
 }
 
 /**
  * Derives options from the shape of an operation's input: a member has its check, description, choices and
- * default there, and here only its flags.
+ * default in the shape; only its flags are given here.
  * @param none word that stands for null
  */
 export function optionsOf<S extends TObject, const N extends Named<S>>(
@@ -77,7 +77,7 @@ export function optionsOf<S extends TObject, const N extends Named<S>>(
         const value: unknown = Reflect.get(options, attribute)
         return value === undefined ? [] : [[name, isRemoved(value) ? null : value] as const]
       })
-      // Parsers have checked each value by its member.
+      // The parsers have checked each value against its member.
       return Object.fromEntries(values) as Static<S>
     },
     named(outcome) {
@@ -98,14 +98,14 @@ function isRemoved(value: unknown): boolean {
   return value === REMOVED || (Array.isArray(value) && value.includes(REMOVED))
 }
 
-/** Words of the command line. */
+/** Names on the command line. */
 interface Words {
   readonly none: string
-  /** Options by the members of the shape. */
+  /** Names of options, by the members of the shape. */
   readonly words: ReadonlyMap<string, string>
 }
 
-/** The parts of a shape that make an option. */
+/** The parts of a shape from which an option is made. */
 interface Shape {
   readonly description?: string
   readonly type?: string
@@ -164,7 +164,7 @@ function valueOf(text: string, { type }: Shape): unknown {
   return (type === 'number' || type === 'integer') && /^-?\d+(?:\.\d+)?$/.test(text) ? Number(text) : text
 }
 
-/** A text about members of a shape in words of the command line. */
+/** Replaces members of a shape in a text by the options of the command line. */
 function inWords(text: string, { none, words }: Words): string {
   return text
     .replace(/^Sluice extension: /, '')

@@ -18,12 +18,12 @@ import { stderrLog } from './stderr-log.ts'
 import { CliFailure, loadGeneration } from './verb.ts'
 import { EmbeddedPostgresError } from '../../supervisor/postgres/postgres-binaries.ts'
 
-/** Seconds for a connection of a verb, longer than those of a node: nothing tries again for it. Decision. */
+/** Seconds that a verb may take to connect: longer than a node, since a verb does not retry. Decision. */
 export const VERB_CONNECT_S_MAX = 10
 
 export interface StoreAddresses {
   readonly databaseUrl: Secret
-  /** Null when no node with a Redis runs here: then no front listens for hints either. */
+  /** Null when no node with Redis runs here: no front listens for hints then. */
   readonly redis: { readonly url: Secret } | { readonly socketPath: string } | null
 }
 
@@ -54,7 +54,7 @@ const TLS_CODES = /CERT|^UNABLE_TO|^ERR_(SSL|TLS)|^EPROTO$/
 /** SQLSTATE of a role that lacks a right. */
 const NO_RIGHT = '42501'
 
-/** The cause and the cure of a failure of the database; null for a bug, whose stack is printed. */
+/** The cause and the remedy of a failure of the database; null for a bug, whose stack is printed. */
 function sentenceOf(problem: unknown): string | null {
   const isRefusal = [SchemaRefused, EmbeddedPostgresError, PoolerRefused].some(
     (kind) => problem instanceof kind,
@@ -72,7 +72,7 @@ function sentenceOf(problem: unknown): string | null {
   return `${placed()} cannot be reached${code === '' ? '' : ` (${code})`}`
 }
 
-/** The database in a sentence, with the place that a wrong `DATABASE_URL` shows. */
+/** The database as named in a sentence, with its place, which shows whether `DATABASE_URL` is wrong. */
 function placed(): string {
   const { databaseUrl } = loadGeneration().config
   return databaseUrl === null
@@ -97,7 +97,7 @@ async function found<T>(use: Use<T>, mayCreate: boolean): Promise<T> {
       `another command uses ${config.dataDir} (pid ${running.pid}): try again when it has ended`,
     )
   if (running !== null) throw new CliFailure('the node is still starting: try again when it is ready')
-  // A typing error in SLUICE_DATA would otherwise answer from a new, empty installation.
+  // With a typing error in SLUICE_DATA the verb would otherwise show a new, empty installation.
   if (!mayCreate && !hasCluster(config.dataDir)) {
     const what = existsSync(config.dataDir) ? 'database in the data directory' : 'data directory'
     throw new CliFailure(

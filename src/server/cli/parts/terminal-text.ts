@@ -1,15 +1,12 @@
 /** Control and format characters: they move the cursor of a terminal, or change the text around them. */
 const SIGNS = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu
 
-/**
- * Replaces control characters by question marks: names that others chose must neither control a terminal nor
- * imitate a line of Sluice.
- */
+/** Replaces control characters by question marks: names chosen by other users must neither control a terminal nor imitate a line of Sluice. */
 export function escapeControls(text: string): string {
   return text.replaceAll(SIGNS, '?')
 }
 
-/** The same for several lines, which stay lines. */
+/** As `escapeControls`, but keeps line ends. */
 export function escapeControlsInLines(text: string): string {
   return text.split('\n').map(escapeControls).join('\n')
 }
@@ -36,7 +33,7 @@ const CODES: Readonly<Record<Tone, string>> = {
 }
 const ESC = '\u001b['
 
-/** A text in its style. To be called after control characters of others were escaped. */
+/** A text in its style. Call it after control characters in untrusted text were escaped. */
 export function inTone(text: string, tone: Tone): string {
   return tone === 'plain' || text === '' ? text : `${ESC}${CODES[tone]}m${text}${ESC}0m`
 }

@@ -12,7 +12,7 @@ export function addVerb(parent: Command, name: string, description: string): Com
   const parse = verb.parseOptions.bind(verb)
   verb.parseOptions = (args) => {
     const parsed = parse(args)
-    // A misspelled option is reported before the missing one that it may stand for.
+    // A misspelled option is reported first: it may be the one that seems to be missing.
     if (parsed.unknown.length > 0) for (const option of verb.options) option.makeOptionMandatory(false)
     return parsed
   }
@@ -20,10 +20,9 @@ export function addVerb(parent: Command, name: string, description: string): Com
 }
 
 /**
- * Prints the result of a verb: one JSON document with `--json`, else lines for a person. Both may contain
- * texts that others chose.
- * @param painted gives a line its colors, where there are any, after the control characters of others were
- * escaped
+ * Prints the result of a verb: one JSON document with `--json`, else lines for a person. Both may contain texts
+ * chosen by other users.
+ * @param painted colors a line, if colors are on, after control characters in untrusted text were escaped
  */
 export function print(
   options: Printing,
@@ -59,7 +58,7 @@ export function pasteable(text: string): string {
 type Cell = string | number | bigint | Date | null
 export type Cells = readonly Cell[]
 
-/** Lines of a list for a person: columns padded to the widest cell. Cells may be names that others chose. */
+/** Lines of a list for a person: columns padded to the widest cell. Cells may be names chosen by other users. */
 export function table(cells: readonly Cells[]): string {
   const rows = cells.map((row) => row.map(cellText))
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
@@ -77,7 +76,7 @@ function cellText(cell: Cell): string {
   return escapeControls(cell instanceof Date ? cell.toISOString() : String(cell ?? ''))
 }
 
-/** Prints a list: the forms of its objects as JSON, or a table with a row of cells for each. */
+/** Prints a list: its objects as JSON, or a table with a row of cells for each. */
 export function printList<T>(
   options: Printing,
   items: readonly T[],

@@ -87,8 +87,8 @@ async function logs(store: Store, options: Options): Promise<void> {
 }
 
 /**
- * The options as the operation would be asked, with the hash of a key that there is: another text may be the
- * hash of a revoked key, or the beginning of it. Throws CliFailure.
+ * The options as a query of the operation. The key is resolved to its full hash if such a key exists; otherwise
+ * the text is kept, since it may be the hash of a revoked key or the beginning of one. Throws CliFailure.
  */
 async function askedOf({ sql }: Store, options: Options): Promise<ListRequestsQuery> {
   const asked = ASKED.from(options)
@@ -123,7 +123,7 @@ function printRows(
 ): void {
   const data = rows.map(requestWire)
   const form = format ?? (json === true ? 'json' : 'table')
-  // Names of own models are a caller's choice.
+  // Names of private models are chosen by callers.
   if (form === 'csv') return write(escapeControlsInLines(csvOf(data).replaceAll('\r\n', '\n')))
   if (form === 'ndjson' || (form === 'json' && isFollowing))
     return write(data.map((row) => `${escapeControlsInJson(row)}\n`).join(''))
@@ -170,12 +170,12 @@ function cellsOf(row: RequestShape): readonly string[] {
 
 type Facts = Readonly<Record<string, string | number>>
 
-/** Why a call failed and what helps; empty for a call that succeeded. */
+/** The cause of a failed call and its fix; empty for a call that succeeded. */
 function reasonOf({ reason, error_type: error }: RequestShape): string {
   if (error === null) return ''
   const recorded = reason === null ? '' : reasonText(reason)
   const facts = reason?.facts ?? {}
-  // Issues say what was expected, and refusals for want of money name their ways out.
+  // Issues state what was expected, and refusals for lack of money name the remedies.
   if (reason !== null && recorded !== '' && reason.issues.length > 0)
     return reason.message ?? `${textFrom(error, ownerIn(facts)).replace(/\.$/, '')}: ${recorded}`
   if (recorded !== '' && ('max_cost' in facts || error === 'cost_unbounded')) return recorded
@@ -186,17 +186,17 @@ function reasonOf({ reason, error_type: error }: RequestShape): string {
   return `${text.replace(/\.?$/, '.')}${cure === undefined ? '' : ` Fix: ${cure}`}`
 }
 
-/** The owner of a limit of money, which the text of a failure may name. */
+/** The owner of a spending limit, which the text of a failure may name. */
 function ownerIn({ scope }: Facts): Facts {
   return scope === undefined ? {} : { scope }
 }
 
-/** The text of the failure with the recorded facts; the type of the error where the record lacks a word of it. */
+/** The text of the failure with the recorded facts; the type of the error when the record lacks a fact that the text names. */
 function textFrom(error: string, recorded: Facts): string {
   const facts = Object.entries(recorded)
   const name = FAILURE_NAMES.find((one) => one === error)
   const fields = { ...recorded, what: COUNTED[recorded['limit_kind'] ?? ''] ?? '{what}' }
-  // The log does not keep how long the caller was to wait.
+  // The log does not record how long the caller was asked to wait.
   const text = name === undefined ? error : textOf({ name, fields }).replace('; try again in {retry} s', '')
   const isWhole = !/\{\w+\}/.test(text)
   const more = facts.filter(([, value]) => !isWhole || !text.includes(String(value)))
@@ -204,7 +204,7 @@ function textFrom(error: string, recorded: Facts): string {
   return shown === '' ? (isWhole ? text : error) : `${isWhole ? text.replace(/\.$/, '') : error} (${shown})`
 }
 
-/** What a rate limit counts, by `limit_kind`. */
+/** Names of the things that a rate limit counts, by `limit_kind`. */
 const COUNTED: Readonly<Record<string, string>> = {
   requests: 'requests per minute',
   tokens: 'tokens per minute',
@@ -213,30 +213,30 @@ const COUNTED: Readonly<Record<string, string>> = {
 
 const FAILURE_NAMES = Object.keys(FAILURES) as readonly FailureName[]
 
-/** Milliseconds between two looks. Decision. */
+/** Milliseconds between two reads. Decision. */
 export const LOGS_LOOK_MS = 1_000
 /**
- * Milliseconds by which the row of a call may come later than that of a call which ended after it: fronts
- * write in batches of their own. Decision.
+ * Milliseconds by which the row of a call may appear later than the row of a call that ended after it: each
+ * front writes its rows in batches. Decision.
  */
 export const LOGS_LATE_MS = 5_000
 
 interface FollowInput {
   /** Rows that ended at this instant or later, newest first, with all pages. */
   find(from: string): Promise<readonly LoggedRequest[]>
-  /** @returns false: it is over */
+  /** @returns false: stop following */
   pause(ms: number): Promise<boolean>
   /** Unix milliseconds. */
   now(): number
 }
 
-/** Rows as they come, each once, in the order of the ends of their calls as far as one look sees them. */
+/** Rows as they are written, each once. Rows of one read are in the order in which their calls ended. */
 export async function* followed({ find, pause, now }: FollowInput): AsyncGenerator<readonly LoggedRequest[]> {
   let seen = new Set<string>()
   for (let fromMs = now(); ;) {
     const rows = await find(new Date(fromMs).toISOString())
     const fresh = rows.filter((row) => !seen.has(idOf(row)))
-    // What is too old to be found again is forgotten.
+    // Rows too old to be found again are dropped.
     seen = new Set(rows.map(idOf))
     if (fresh.length > 0) yield fresh.reverse()
     fromMs = Math.max(fromMs, now() - LOGS_LATE_MS)

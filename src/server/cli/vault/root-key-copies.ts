@@ -26,7 +26,10 @@ export function addConfirmRootVerb(group: Command): void {
     })
 }
 
-/** Unless the backup would be lost with the root keys. @returns false when the record could not be written: the backup itself is complete */
+/**
+ * Records a backup of the root keys, unless it would be lost together with them.
+ * @returns false when the record could not be written; the backup itself is complete
+ */
 export function noteBackup(folder: string, keys: RootKeys, config: Config): boolean {
   const ids = rootKeyIdsInFiles(config, keys)
   try {

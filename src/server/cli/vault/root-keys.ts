@@ -16,8 +16,8 @@ import { CliFailure, loadGeneration } from '../parts/verb.ts'
 /** The root keys of this installation, as the node has them. Throws CliFailure. */
 export function ownRootKeys(): RootKeys {
   const { rootKey, rootKeyFile, dataDir } = loadGeneration().config
-  // A verb creates no root key: its user would not learn to back the key up, and the node would have another
-  // one.
+  // A verb creates no root key: its user would not be reminded to back the key up, and the node would have
+  // another one.
   if (rootKey === null && rootKeyFile === null && !existsSync(join(dataDir, ROOT_KEY_FILE))) {
     throw new CliFailure(
       `there is no root key in ${dataDir}: set SLUICE_ROOT_KEY or SLUICE_DATA to the value that the node uses, or start the node once to create a root key`,
@@ -35,10 +35,7 @@ export function rootRing(store: Store): KeyRing {
   return openKeyRing({ rootKeys: ownRootKeys(), rows: openDataKeys(store) })
 }
 
-/**
- * Adds a new key before the others in the file that the node has created. Throws CliFailure where the
- * operator provides the keys.
- */
+/** Adds a new key before the others in the file that the node has created. Throws CliFailure when the operator provides the keys. */
 export function newOwnRootKey(): { readonly file: string; readonly id: string } {
   const { rootKey, rootKeyFile, dataDir } = loadGeneration().config
   if (rootKey !== null) {

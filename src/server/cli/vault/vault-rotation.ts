@@ -19,7 +19,7 @@ import { addVerb, CliFailure, print, tell, table } from '../parts/verb.ts'
 
 /** Milliseconds for every live front to wrap with the new key: each front checks it with its heartbeat. Decision. */
 const FRONTS_WAIT_MS_MAX = 5 * HEARTBEAT_MS
-/** Milliseconds between two looks at live fronts. */
+/** Milliseconds between two checks of the live fronts. */
 const FRONTS_LOOK_MS = 250
 /** Milliseconds between two lines of progress. */
 const PROGRESS_MS = 1_000
@@ -96,8 +96,8 @@ const REASONS = {
 }
 
 /**
- * Waits until every live front wraps with the current root key: a front without that key could not open what
- * the rotation wraps, and a front that wraps with the old key would leave rows that need it.
+ * Waits until every live front wraps with the current root key: a front without that key could not open the rows
+ * that the rotation wraps, and a front that still wraps with the old key would add rows that need the old key.
  */
 async function untilFrontsWrapWith(store: Store, rootKeyId: string): Promise<void> {
   const endsAt = performance.now() + FRONTS_WAIT_MS_MAX
@@ -160,7 +160,7 @@ async function scopeOf(store: Store, options: DataOptions) {
   return { workspaceId: (await workspaceOf({ store }, workspace, options)).id, vaultId: null }
 }
 
-/** A time as given: the store reads it to the microsecond. */
+/** A time, passed on as given: the store reads it to the microsecond. */
 function timeOf(text: string | undefined): string | undefined {
   if (text !== undefined && !/^\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d(:?\d\d)?)$/.test(text)) {
     throw new CliFailure('--made-before needs a time with a time zone, such as 2026-01-31 09:00:00Z')

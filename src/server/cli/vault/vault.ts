@@ -26,7 +26,7 @@ import { openSecretRows } from '../../store/vault/secrets.ts'
 import { withVaults } from './own-vaults.ts'
 import { Secret } from '../../../schemas/vault/secret.ts'
 
-/** `vault create|list|delete`, the verbs of such a vault's secrets, and `rotate-root|rotate-data|status`. */
+/** `vault create|list|delete`, verbs for the secrets of attachable vaults, and `rotate-root|rotate-data|status`. */
 export function addTo(program: Command, outcome: { code: number | null }): void {
   const group = program.command('vault').description('manage attachable vaults and the keys of all vaults')
   addRotationVerbs(group, outcome)

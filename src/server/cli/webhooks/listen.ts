@@ -39,7 +39,7 @@ const ASKED = optionsOf(ListWebhookEventsQuery, {
 })
 type Asked = ReturnType<typeof ASKED.from>
 
-/** `listen`: exit code 1 where an event was not verified. */
+/** `listen`: exit code 1 if an event was not genuine. */
 export function addTo(program: Command, outcome: { code: number | null }): void {
   const verb = addVerb(
     program,
@@ -84,7 +84,7 @@ export function addTo(program: Command, outcome: { code: number | null }): void 
 const UNVERIFIED =
   'signatures are not verified: give the workspace secret with --secret-file or SLUICE_WEBHOOK_SECRET'
 
-/** A named node is not asked for its secret: no API call returns it. */
+/** The signing secrets. With `--url` the node is not asked for them: no API call returns a secret. */
 async function secretsOf(
   { secretFile, url }: Options,
   workspace: string | undefined,
@@ -95,7 +95,8 @@ async function secretsOf(
   if (given !== null) return [checkedSecret('SLUICE_WEBHOOK_SECRET', given.reveal())]
   if (url !== undefined) return []
   return withDatabase(async (database) => {
-    // The node looks in the organization of the key, too: slugs are unique within one alone.
+    // As on the node, only the organization of the key is searched: slugs are unique within one organization
+    // only.
     const hash = hashOfKey(key.reveal())
     const lookup = { name: hash, list: 'keys list' }
     const { organizationId } = need(await keysOf(database).get({ organizationId: null, hash }), lookup)
@@ -104,7 +105,7 @@ async function secretsOf(
   })
 }
 
-/** No error shows any of the text. */
+/** Checks a signing secret; no error contains any part of it. */
 function checkedSecret(where: string, text: string): string {
   const secret = text.trim()
   if (/^whsec_[A-Za-z0-9+/]{16,}={0,2}$/.test(secret)) return secret
@@ -131,7 +132,7 @@ interface ForwardedLine {
   readonly isGenuine: boolean | null
 }
 
-/** One line: when the job ended, what ended, what the receiver answered, and whether the signatures are genuine. */
+/** One line: the time at which the job ended, the job, the receiver's answer, and whether the signatures are genuine. */
 function forwardedLine({ event, verified, status, reason }: Forwarded): ForwardedLine {
   const type = typeOf(event.body)
   const isGenuine = verified === null ? null : verified.own && verified.standard
@@ -156,29 +157,29 @@ function typeOf(body: string): string {
   return typeof type === 'string' ? type : 'an event without a type'
 }
 
-/** Milliseconds between two questions for events. Decision. */
+/** Milliseconds between two polls for events. Decision. */
 const ASK_MS = 1_000
-/** Ids of events that are kept, to know them when they come again. Decision. */
+/** Ids of events that are remembered, so that repeated events are recognized. Decision. */
 const FORWARDED_IDS_MAX = 10_000
 
 interface Forwarding {
   readonly node: NodeAddress
   readonly asked: Asked
-  /** Where events go. */
+  /** URL of the receiver. */
   readonly to: URL
   /** Texts of signing secrets; empty: nothing is verified. */
   readonly secrets: readonly string[]
   /** Events to forward; Infinity: until the process ends. */
   readonly count: number
   onForwarded(forwarded: Forwarded): void
-  /** The node does not answer; called once for each time that it goes away. */
+  /** Called when the node stops answering, once for each outage. */
   onTrouble(message: string): void
 }
 
-/** What became of one event. */
+/** The result of forwarding one event. */
 interface Forwarded {
   readonly event: WebhookEventShape
-  /** Null: there was no secret to verify by. */
+  /** Null: no secret was given. */
   readonly verified: Verified | null
   /** Status of the receiver; null: it did not answer, for `reason`. */
   readonly status: number | null
@@ -187,7 +188,7 @@ interface Forwarded {
 
 /**
  * Asks a node for events of ended jobs and sends each once to a receiver, one after the other. Rejects with
- * CliFailure when the node refuses the question.
+ * CliFailure when the node refuses the request.
  */
 async function forwardEvents(forwarding: Forwarding): Promise<void> {
   const { asked, count } = forwarding
@@ -207,7 +208,7 @@ async function forwardEvents(forwarding: Forwarding): Promise<void> {
   }
 }
 
-/** A page of events; waits for a node that is away. */
+/** Reads a page of events; retries while the node does not answer. */
 async function ask(
   { node, onTrouble }: Forwarding,
   query: ListWebhookEventsQuery,
@@ -230,7 +231,7 @@ function remember(seen: Set<string>, id: string): void {
   if (seen.size > FORWARDED_IDS_MAX && oldest !== undefined) seen.delete(oldest)
 }
 
-/** The receiver gets a forged event too, as it would from anybody: what it makes of it is what is tested. */
+/** Forwards an event even if its signature is wrong: how the receiver treats a forged event is part of the test. */
 async function forward({ to, secrets }: Forwarding, event: WebhookEventShape): Promise<Forwarded> {
   const body = Buffer.from(event.body)
   const verified = verifiedBy(secrets, event, body)
@@ -250,7 +251,7 @@ async function forward({ to, secrets }: Forwarding, event: WebhookEventShape): P
   }
 }
 
-/** Each form by any of the secrets: while a secret is replaced, two of them sign. */
+/** Checks each form of signature against every secret: while a secret is being replaced, two secrets sign. */
 function verifiedBy(
   secrets: readonly string[],
   { headers }: WebhookEventShape,

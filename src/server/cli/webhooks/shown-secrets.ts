@@ -13,10 +13,7 @@ export function ownWebhookSecrets(store: Store): WebhookSecrets {
   return openWebhookSecrets({ rows: openWebhookSecretRows(store), keyRing: rootRing(store), randomBytes })
 }
 
-/**
- * The secrets that sign now for a workspace, the newest first. The audit log records that the caller gets
- * them. Throws CliFailure.
- */
+/** The secrets that sign now for a workspace, the newest first. The audit log records that they were shown. Throws CliFailure. */
 export async function shownSecrets(
   { store, by }: DatabaseHandle,
   { id, organizationId }: Pick<Workspace, 'id' | 'organizationId'>,

@@ -8,7 +8,7 @@ import { addVerb, loadGeneration, print, type Printing } from '../parts/verb.ts'
 
 const BODY = optionsOf(TestWebhookBody, { workspace_id: '--workspace <ref>', url: '--to <url>' })
 
-/** `test-webhook`: exit code 1 where the receiver did not take the event. */
+/** `test-webhook`: exit code 1 when the receiver did not accept the event. */
 export function addTo(program: Command, outcome: { code: number | null }): void {
   const verb = addVerb(
     program,

@@ -73,5 +73,5 @@ function reasonOf({ source, mappingId }: MemberGrant): string {
   return mappingId === null ? source : `${source} ${mappingId}`
 }
 
-/** Most members of a list. A list for a person or a script has no pages, and no workspace has more members. */
+/** Most members of a list. The command prints lists without pages, and no workspace has more members than this. */
 const ALL = 1_000_000

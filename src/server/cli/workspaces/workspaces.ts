@@ -178,7 +178,7 @@ interface SetOptions extends PlaceOptions {
   readonly providerKey?: readonly string[]
 }
 
-/** `workspaces set`: its keys for providers, and two switches. */
+/** `workspaces set`: sets its provider keys and two switches. */
 function addSetVerb(group: Command): void {
   const verb = ofWorkspace(addVerb(group, 'set', 'change a workspace')).option(
     '--provider-key <provider=key...>',
@@ -264,7 +264,7 @@ function keyHosts(): KeyHosts {
   )
 }
 
-/** Parses `openai=KEY`. @returns the fault instead, without the text: commander's own message would show it */
+/** Parses `openai=KEY`. @returns the fault as a text without the key: commander's own message would show the key */
 export function parseProviderKey(text: string, hosts: KeyHosts): ProviderKeyInput | string {
   const at = text.indexOf('=')
   const provider = text.slice(0, Math.max(0, at))
@@ -280,9 +280,8 @@ export function parseProviderKey(text: string, hosts: KeyHosts): ProviderKeyInpu
 }
 
 /**
- * Stores each key in the workspace's vault, for the host of its provider only. The verb belongs to the
- * operator: it ignores whether the workspace is in the programme and may write its vault over HTTP. Throws
- * CliFailure.
+ * Stores each key in the workspace's vault, for the host of its provider only. The verb belongs to the operator:
+ * it does not check whether the workspace is enabled to write its vault over HTTP. Throws CliFailure.
  */
 async function setProviderKeys(
   database: DatabaseHandle,

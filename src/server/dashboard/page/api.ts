@@ -5,16 +5,16 @@ import type { ErrorEnvelope } from '../../../schemas/envelope.ts'
 const ANSWER_MS_MAX = 30_000
 const UNAUTHENTICATED = 401
 const TOKEN_HEADER: typeof PAGE_TOKEN_HEADER = 'x-sluice-page-token'
-/** Code of the refusal of a session that is over. */
+/** Error code for a session that has ended. */
 const ENDED = 'session_ended'
-/** Codes of other refusals after which the key can do nothing here any more. */
+/** Other error codes after which the key can no longer be used here. */
 const KEY_GONE: readonly string[] = ['key_disabled', 'operator_only']
 
 export class ApiError extends Error {
   readonly status: number
-  /** Code of the failure catalogue; `unreachable` when no answer came. */
+  /** Code of the failure catalogue; `unreachable` when there was no answer. */
   readonly type: string
-  /** What is wrong with which field: `/limit_usd` and a sentence. */
+  /** The fields at fault: `/limit_usd` and a sentence each. */
   readonly issues: readonly { readonly path: string; readonly message: string; readonly expected: string }[]
 
   constructor(
@@ -31,28 +31,27 @@ export class ApiError extends Error {
     this.issues = issues
   }
 
-  /** The sentence about a field of the form that was sent; undefined when it is not about it. */
+  /** The sentence about a field of the submitted form; undefined: the error is not about it. */
   about(field: string): string | undefined {
     const found = this.issues.find(({ path }) => path === `/${field}` || path.startsWith(`/${field}/`))
     return found === undefined ? undefined : `${found.message}: ${found.expected}`
   }
 }
 
-/** Names and values; those that are null, undefined or empty are left out. */
+/** Names and values; null, undefined and empty values are left out. */
 export type Query = Readonly<Record<string, string | number | boolean | null | undefined>>
 export interface SendOptions {
-  /** Under which the same call, made again because no answer came, is done once. */
+  /** Key with which a call repeated after a lost answer is executed only once. */
   readonly idempotencyKey?: string
   readonly query?: Query
 }
 
-/** Below `/api/v1`, a text a segment: `['keys', hash]`. Each is encoded. */
+/** Path below `/api/v1`, one text for each segment: `['keys', hash]`. Each is encoded. */
 export type Path = readonly string[]
 
 /**
- * Everything that the page asks of anybody. Rejects with an `ApiError`, or with the signal's reason when the
- * caller has left. The types of answers are those of our own operations, which contract tests hold to their
- * shapes.
+ * All requests of the page. Rejects with an `ApiError`, or with the signal's reason when the caller aborted.
+ * The types of answers are those of Sluice's operations, which contract tests check against their shapes.
  */
 export interface Api {
   get<T>(path: Path, query?: Query, signal?: AbortSignal): Promise<T>
@@ -62,13 +61,13 @@ export interface Api {
     body?: unknown,
     more?: SendOptions,
   ): Promise<T>
-  /** A stream, or bytes; without a time limit of its own. */
+  /** Opens a stream or a download, without a time limit of its own. */
   open(path: Path, query: Query, signal: AbortSignal): Promise<Response>
 }
 
 /**
  * @param pageToken the page's half of its session; the browser adds the other half
- * @param onRefused the session is over, or its key can do nothing here any more
+ * @param onRefused called when the session has ended, or its key can no longer be used here
  */
 export function createApi(pageToken: string, onRefused: (message: string) => void): Api {
   const call = async (
@@ -108,7 +107,7 @@ export function createApi(pageToken: string, onRefused: (message: string) => voi
 }
 
 /**
- * Exchanges a key for a session: the browser keeps its cookie, and the page what is returned.
+ * Exchanges a key for a session: the browser keeps the cookie, and the page keeps the returned token.
  * @param before token of the session that the new one replaces
  */
 export async function beginSession(key: string, before: string | null): Promise<string> {
@@ -117,7 +116,7 @@ export async function beginSession(key: string, before: string | null): Promise<
   return data.page_token
 }
 
-/** Ends the session on the node, for each window that has it. Rejects when it may still be open there. */
+/** Ends the session on the node, for all windows that use it. Rejects when the session may still be open there. */
 export async function endSession(pageToken: string): Promise<void> {
   try {
     await askSession('DELETE', { [TOKEN_HEADER]: pageToken })
@@ -133,7 +132,7 @@ async function askSession(method: 'POST' | 'DELETE', headers: Record<string, str
   return inWords(response.json(), signal)
 }
 
-/** What went wrong, in one sentence. */
+/** The error in one sentence. */
 export function messageOf(problem: unknown): string {
   return problem instanceof Error ? problem.message : String(problem)
 }
@@ -142,7 +141,7 @@ function reach(url: URL, init: RequestInit & { readonly signal: AbortSignal }): 
   return inWords(fetch(url, { ...OURS, ...init }), init.signal)
 }
 
-/** Some browsers send no origin with what has no referrer, and the node refuses changes without one. */
+/** Some browsers send no Origin header without a referrer, and the node refuses changes without an origin. */
 const OURS: RequestInit = {
   cache: 'no-store',
   credentials: 'same-origin',
@@ -150,7 +149,7 @@ const OURS: RequestInit = {
   referrerPolicy: 'same-origin',
 }
 
-/** An answer breaks off, or is late, between its head and its end, too. */
+/** Turns network errors into an ApiError. It also wraps the reading of the body: an answer may break off or time out after its head. */
 async function inWords<T>(answer: Promise<T>, signal: AbortSignal): Promise<T> {
   try {
     return await answer
@@ -173,7 +172,7 @@ function isTimeout(reason: unknown): boolean {
 
 async function errorOf(response: Response): Promise<ApiError> {
   const { status } = response
-  // A proxy in between may answer something else.
+  // A proxy in between may send another body.
   const body: Partial<ErrorEnvelope> = await response.json().catch(() => ({}))
   if (body.error === undefined)
     return new ApiError(`The node returned ${status}.`, { status, type: 'unknown' })

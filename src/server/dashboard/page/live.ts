@@ -2,23 +2,23 @@ import { useEffect, useState } from 'preact/hooks'
 import type { LiveView } from '../../../schemas/operator/live-view.ts'
 import { messageOf, type Api } from './api.ts'
 
-/** Looks that are kept for the plots: five minutes of one a second. Decision. */
+/** Views that are kept for the plots: five minutes at one a second. Decision. */
 const DASHBOARD_LOOKS = 300
-/** Milliseconds without a look after which figures are said to be old. */
+/** Milliseconds without an update after which figures are shown as stale. */
 const STALE_MS = 3_500
 const BACK_OFF_MS = [500, 1_000, 2_000, 4_000, 8_000] as const
-/** Characters of one event; above it the stream is no stream of ours. */
+/** Characters of one event; a longer event means that the stream is not Sluice's. */
 const EVENT_CHARS_MAX = 4 * 1024 * 1024
-/** Milliseconds after which a hidden page leaves the live view: the page costs the node nothing from then on. Decision. */
+/** Milliseconds after which a hidden page closes the live stream, so that it costs the node nothing. Decision. */
 const DASHBOARD_HIDDEN_MS = 30_000
 
 export interface LiveState {
-  /** The last looks, the newest at the end. */
+  /** The last views, the newest at the end. */
   readonly looks: readonly LiveView[]
   readonly latest: LiveView | null
-  /** True while figures are not those of now: before the first look, and when the stream stands still. */
+  /** True while figures are out of date: before the first view, and when the stream stops. */
   readonly isStale: boolean
-  /** Why, when it is known. */
+  /** The reason why figures are stale, if known. */
   readonly problem: string | null
 }
 
@@ -64,7 +64,7 @@ export function openLiveFeed(api: Api): LiveFeed {
   }
 }
 
-/** Draws again with every look. */
+/** Redraws with every new view. */
 export function useLive(feed: LiveFeed): LiveState {
   const [state, setState] = useState(feed.state)
   useEffect(() => {
@@ -74,7 +74,7 @@ export function useLive(feed: LiveFeed): LiveState {
   return state
 }
 
-/** Unix milliseconds by the clock of the node, which is not that of the browser. */
+/** Unix milliseconds by the clock of the node, which may differ from the browser's. */
 export function nodeNow({ live }: { readonly live: LiveFeed }): number {
   const { latest } = live.state
   return latest === null ? Date.now() : Date.parse(latest.at)
@@ -86,7 +86,7 @@ interface Follower {
   fail(problem: string): void
 }
 
-/** Reads the stream again and again, until the signal or a refused key, which `Api` has reported by then. */
+/** Reads the stream and reopens it when it ends, until the signal is aborted or the key is refused, which `Api` has already reported. */
 async function follow(api: Api, { signal, take, fail }: Follower): Promise<void> {
   let failures = 0
   while (!signal.aborted) {
@@ -127,7 +127,7 @@ async function* eventsOf(response: Response): AsyncGenerator<LiveView> {
   }
 }
 
-/** Aborted when the signal is, and when the page has been out of sight for a while. */
+/** A signal that is aborted with the given one, and when the page has been hidden for DASHBOARD_HIDDEN_MS. */
 function watchHidden(signal: AbortSignal): { readonly signal: AbortSignal; end(): void } {
   const hidden = new AbortController()
   let timer = 0

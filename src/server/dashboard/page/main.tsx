@@ -21,13 +21,14 @@ type Shown =
   | { readonly kind: 'resuming'; readonly problem: string | null }
   | { readonly kind: 'in'; readonly signedIn: SignedIn }
 
-/** The sign-in or the signed-in pages. The key leaves the page with the sign-in form; a session goes on. */
+/** The sign-in or the signed-in pages. The page forgets the key with the sign-in form; the session continues. */
 function App(): ComponentChild {
   const [shown, setShown] = useState<Shown>(() =>
     storedToken() === null ? { kind: 'out', message: null } : { kind: 'resuming', problem: null },
   )
   const live = useRef<LiveFeed | null>(null)
-  // The node ends this window's last session with its next sign-in, whatever became of the session here.
+  // The node ends this window's last session with its next sign-in, even if the session has already ended
+  // here.
   const lastToken = useRef<string | null>(null)
   const leave = (message: string | null): void => {
     live.current?.close()
@@ -86,7 +87,7 @@ function App(): ComponentChild {
   }
 }
 
-/** How far the steps of the page Start are. A node that cannot say so counts as begun. */
+/** Which steps of the page Start are done. A node that cannot report it counts as started. */
 async function begunOf(api: Api): Promise<Pick<SignedIn, 'isFresh' | 'isStarting'>> {
   try {
     const [{ data }, own, keys] = await Promise.all([
@@ -102,18 +103,18 @@ async function begunOf(api: Api): Promise<Pick<SignedIn, 'isFresh' | 'isStarting
   }
 }
 
-/** The node is starting, restarting or out of reach: the session may still be there. */
+/** True if the node is starting, restarting or out of reach: the session may still exist. */
 function isAway(problem: unknown): boolean {
   return problem instanceof ApiError && (problem.status === 0 || problem.type === 'busy')
 }
 
 /**
- * Name in the storage of the page's half of its session. A browser gives it to pages of this very address and
- * port alone. It opens nothing without the cookie, which no script can read.
+ * Storage key of the page's half of its session. A browser gives it only to pages of this address and port. It
+ * is useless without the cookie, which no script can read.
  */
 const STORED = 'sluice-page-token'
 
-/** Null when no session was begun in this browser, or when the browser lets pages store nothing. */
+/** Null when no session was begun in this browser, or when the browser does not allow pages to store anything. */
 function storedToken(): string | null {
   try {
     return localStorage.getItem(STORED)
@@ -127,7 +128,7 @@ function storeToken(pageToken: string): void {
   try {
     localStorage.setItem(STORED, pageToken)
   } catch {
-    // The page goes on with what it has in memory.
+    // The page continues with the token in memory.
   }
 }
 
@@ -136,7 +137,7 @@ function forgetToken(pageToken: string): void {
   if (storedToken() === pageToken) localStorage.removeItem(STORED)
 }
 
-/** Calls when another window has signed in or out. @returns a function that ends it */
+/** Calls `changed` when another window has signed in or out. @returns a function that stops watching */
 function watchToken(changed: (pageToken: string | null) => void): () => void {
   const look = ({ key, newValue }: StorageEvent): void => {
     if (key === STORED) changed(newValue)
@@ -146,7 +147,7 @@ function watchToken(changed: (pageToken: string | null) => void): () => void {
 }
 
 interface SignInProps {
-  /** The reason that the sign-in page shows again. */
+  /** The reason that the sign-in page shows when the user has to sign in again. */
   readonly message: string | null
   /** Rejects when the key is refused. */
   signIn(key: string): Promise<void>
@@ -195,7 +196,7 @@ function Brand(): ComponentChild {
   )
 }
 
-/** While the page asks whether its session goes on. */
+/** Shown while the page checks whether its session is still valid. */
 function Resuming({ problem, again }: { readonly problem: string | null; again(): void }): ComponentChild {
   return (
     <main class="sign-in">
@@ -224,6 +225,6 @@ function explain(problem: unknown): never {
   throw sentence === undefined ? problem : new ApiError(sentence)
 }
 
-// Last: drawing reads constants from above.
+// Runs last: drawing reads the constants above.
 followTheme()
 render(<App />, document.body)

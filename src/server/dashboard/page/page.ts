@@ -9,29 +9,29 @@ export interface Session {
   readonly version: string
 }
 
-/** What a page is given; it is the props of its view, which may use hooks. */
+/** The props of a page's view, which may use hooks. */
 export interface PageContext {
   readonly api: Api
   readonly live: LiveFeed
   readonly session: Session
-  /** Filters and places in lists, as they stand in the address: they survive a step back. */
+  /** Filters and positions in lists from the address: they survive going back. */
   readonly query: URLSearchParams
-  /** Null, an empty text and undefined remove a name. The address changes, without a step in the history. */
+  /** Null, an empty text and undefined remove a name. Changes the address without a new entry in the history. */
   setQuery(change: Readonly<Record<string, string | null | undefined>>): void
-  /** Names what a page of one subject is about, in its heading. */
+  /** Shows the name of the page's subject in its heading. */
   setSubject(name: string): void
-  /** Shows what was done, or why it failed, also to screen readers. */
+  /** Shows the result of an action, or why it failed, also to screen readers. */
   say(text: string, kind?: 'done' | 'problem'): void
 }
 
 export interface Page {
   /** `keys`: the page is at `#/keys`. */
   readonly path: string
-  /** In the navigation and as the heading. */
+  /** Title in the navigation and of the page. */
   readonly title: string
-  /** After `g`: the key that leads to it; empty: none. */
+  /** Letter that, typed after `g`, opens the page; empty: none. */
   readonly letter: string
-  /** Path of the page that lists what this one is about, whose id stands in the address. */
+  /** Path of the page that lists the subjects of this one; the subject's id is in the address. */
   readonly under?: string
   view(context: PageContext): ComponentChild
 }
@@ -47,7 +47,7 @@ export function placeOf(hash: string): Place {
   return { path, query: new URLSearchParams(query) }
 }
 
-/** The address of a place, for links between pages. */
+/** The address of a page with its query, for links between pages. */
 export function hashOf(
   path: string,
   query: Readonly<Record<string, string | null | undefined>> = {},
@@ -59,7 +59,7 @@ export function hashOf(
   return `#/${path}${text === '' ? '' : `?${text}`}`
 }
 
-/** Heads a page of one subject with its name. @param name undefined: not known yet */
+/** Shows the name of its subject in the heading of a page. @param name undefined: not known yet */
 export function useSubject({ setSubject }: PageContext, name: string | undefined): void {
   useEffect(() => {
     if (name !== undefined) setSubject(name)

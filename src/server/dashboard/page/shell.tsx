@@ -24,9 +24,9 @@ import { providerPage } from './pages/subjects/provider-page.tsx'
 import { workspacePage, workspacesPage } from './pages/subjects/workspace-page.tsx'
 import { webhooksPage } from './pages/webhooks.tsx'
 
-/** Whose key for commands is another one. */
+/** On a Mac, commands use another modifier key. */
 const isMac = navigator.platform.startsWith('Mac')
-/** How long a message stays, in milliseconds. */
+/** Milliseconds for which a message is shown. */
 const MESSAGE_MS = 8_000
 
 interface Message {
@@ -45,7 +45,7 @@ export interface SignedIn {
   signOut(): void
 }
 
-/** What stands around every page, and which one it is. */
+/** The frame around every page, and the choice of the page. */
 export function Shell({ signOut, ...signedIn }: SignedIn): ComponentChild {
   const { isFresh, isStarting } = signedIn
   const { place, setQuery } = usePlace()
@@ -132,7 +132,7 @@ function Corner({
   )
 }
 
-/** A page that fails leaves the others alone. */
+/** Shows a page; an error in it does not affect the others. */
 function PageView({ page, context }: { readonly page: Page; readonly context: PageContext }): ComponentChild {
   const [problem, reset] = useErrorBoundary()
   if (problem !== undefined)
@@ -152,7 +152,7 @@ function Navigation({
   current,
 }: {
   readonly pages: readonly Page[]
-  /** Path of the page that is shown, or is above it. */
+  /** Path of the page that is shown, or of its parent. */
   readonly current: string | undefined
 }): ComponentChild {
   return (
@@ -170,7 +170,7 @@ function Navigation({
   )
 }
 
-/** How the node is, on every page. */
+/** The state of the node, shown on every page. */
 function LiveState({ live }: Pick<SignedIn, 'live'>): ComponentChild {
   const { latest, isStale, problem } = useLive(live)
   const findings = latest?.findings ?? []
@@ -190,14 +190,14 @@ function LiveState({ live }: Pick<SignedIn, 'live'>): ComponentChild {
 interface Headed {
   /** Undefined: no page here. */
   readonly page: Page | undefined
-  /** Id of the page's subject; empty: many subjects. Another id redraws the page. */
+  /** Id of the page's subject; empty: many subjects. A change of the id redraws the page. */
   readonly subject: string
   readonly title: string
   readonly heading: { current: HTMLHeadingElement | null }
   readonly setSubject: PageContext['setSubject']
 }
 
-/** The page at a place, and its heading, which has the focus when the place is another one. */
+/** The page at an address, and its heading, which gets the focus when the address changes. */
 function useHeaded({ path: wanted, query }: Place, isFresh: boolean): Headed {
   const id = query.get('id') ?? ''
   const page =
@@ -245,7 +245,7 @@ function useMessage(): { readonly message: Message | null; readonly say: PageCon
   return { message, say: (text, kind = 'done') => setMessage({ text, kind }) }
 }
 
-/** What can be done on pages: the address opens the dialog for it. */
+/** Actions on pages: the address opens their dialog. */
 const DEEDS: readonly (readonly [text: string, path: string, query: Readonly<Record<string, string>>])[] = [
   ['Create a key', 'keys', { do: 'create' }],
   ['Set a budget', 'spend', { do: 'budget' }],
@@ -258,7 +258,7 @@ const READ: readonly (readonly [text: string, address: string])[] = [
   ['Open the API reference', '/docs'],
 ]
 
-/** Commands that are there before anything is typed. */
+/** Commands that are listed before anything is typed. */
 function fixedEntries(pages: readonly Page[], signOut: () => void): readonly Entry[] {
   const action = (text: string, run: () => void): Entry => ({ id: text, kind: 'Action', text, run })
   return [
@@ -276,14 +276,14 @@ function fixedEntries(pages: readonly Page[], signOut: () => void): readonly Ent
   ]
 }
 
-/** Between `g` and the letter of a page, in milliseconds. */
+/** Milliseconds between `g` and the letter of a page. */
 const PAIR_MS = 1_000
-/** The field that searches what a page shows. */
+/** Selector of the search field of a page. */
 const SEARCH = 'main input[type=search], main [role=search] input'
 
 /**
- * `g n` leads to the page whose letter is `n`, and `/` to the search of the page, unless the focus is in a
- * field or a dialog is open. Control or command with `k` opens the commands everywhere.
+ * `g n` opens the page with the letter `n`, and `/` focuses the search of the page, unless the focus is in a
+ * field or a dialog is open. Control or Command with `k` opens the commands everywhere.
  */
 function useShortcuts(pages: readonly Page[], openCommands: () => void): void {
   const open = useRef(openCommands)
@@ -293,7 +293,7 @@ function useShortcuts(pages: readonly Page[], openCommands: () => void): void {
     const press = (event: KeyboardEvent): void => {
       const { key, target, timeStamp } = event
       if ((event.ctrlKey || event.metaKey) && !event.altKey && key.toLowerCase() === 'k') {
-        // The browser's own search uses the same keys.
+        // The browser's search uses the same keys.
         event.preventDefault()
         return open.current()
       }
@@ -336,9 +336,9 @@ const PAGES: readonly Page[] = [
   workspacePage,
 ]
 
-/** Where a session begins: while no model was ever called there is nothing to see. */
+/** The first page of a session: Start until a model was called, since the other pages are empty. */
 const landingOf = (isFresh: boolean): Page => (isFresh ? startPage : nowPage)
 
-/** Pages of the navigation: Start while one of its steps is open. */
+/** Pages in the navigation; Start is included while one of its steps is open. */
 const shownPages = (isStarting: boolean): readonly Page[] =>
   PAGES.filter((page) => page.under === undefined && (isStarting || page !== startPage))

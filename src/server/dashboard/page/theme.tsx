@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks'
 import type { THEME_STORED } from '../../../schemas/api-prefix.ts'
 import { THEME_EVENT } from './parts/plot.tsx'
 
-/** As pages of the documentation have it: on one port, a choice holds for both. */
+/** The same name as in the documentation: on the same port, the choice applies to both. */
 const STORED: typeof THEME_STORED = 'sluice-theme'
 const SYSTEM = 'auto'
 
@@ -13,7 +13,7 @@ export const THEMES: readonly (readonly [theme: string, text: string])[] = [
   ['dark', 'Dark'],
 ]
 
-/** What was chosen in this browser; as the system prefers, unless something was. */
+/** The theme chosen in this browser, or the system's preference. */
 function storedTheme(): string {
   try {
     const stored = localStorage.getItem(STORED)
@@ -28,7 +28,7 @@ function show(theme: string): void {
   document.dispatchEvent(new Event(THEME_EVENT))
 }
 
-/** Shows a theme, and keeps it in the browser. */
+/** Applies a theme, and stores it in the browser. */
 export function chooseTheme(theme: string): void {
   try {
     if (theme === SYSTEM) localStorage.removeItem(STORED)
@@ -39,7 +39,7 @@ export function chooseTheme(theme: string): void {
   show(theme)
 }
 
-/** Before the first drawing: the theme that was chosen, and from then on what another window chooses. */
+/** Applies the chosen theme before the first drawing, and later changes made in another window. */
 export function followTheme(): void {
   show(storedTheme())
   addEventListener('storage', ({ key }) => (key === STORED || key === null) && show(storedTheme()))
@@ -47,7 +47,7 @@ export function followTheme(): void {
 
 const shownTheme = (): string => document.documentElement.dataset['theme'] ?? SYSTEM
 
-/** Dark or light, as the system prefers unless the person has chosen. */
+/** Switches between dark, light and the system's preference. */
 export function ThemeSwitch(): ComponentChild {
   const [theme, setTheme] = useState(shownTheme)
   useEffect(() => {

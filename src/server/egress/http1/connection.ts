@@ -13,11 +13,11 @@ import { ResponseReader, type ResponseSink } from './response-reader.ts'
 import { JOINED_BODY_BYTES_MAX, PIECE_BYTES } from '../request-body.ts'
 
 export interface ConnectionHome {
-  /** The exchange is over, and the connection may serve another one: `freed` follows. */
+  /** Called when the exchange is over and the connection can serve another one after the current turn; `freed` follows. */
   rested(connection: Connection): void
-  /** The connection is of no more use; with it ends an exchange that it had. */
+  /** Called when the connection cannot be used any more; an exchange in progress ends too. */
   closed(connection: Connection): void
-  /** An exchange is over, and its connection rests or is closed. */
+  /** Called when an exchange is over; its connection rests or is closed. */
   freed(): void
 }
 
@@ -31,7 +31,8 @@ interface Attached extends Socket {
  * Reads connections into one buffer: a callback runs to its end, its microtasks included, before the next
  * read.
  * @param memory of one read
- * @param isPoisoned the bytes are overwritten at the end of each turn, so that a test sees who keeps them
+ * @param isPoisoned the bytes are overwritten at the end of each turn, so that a test finds code that keeps
+ * them
  */
 export function sharedRead(memory: Uint8Array, isPoisoned: boolean): OnReadOpts {
   const buffer = lendingBuffer(memory)
@@ -39,7 +40,7 @@ export function sharedRead(memory: Uint8Array, isPoisoned: boolean): OnReadOpts 
     buffer,
     callback(this: Attached, length: number): boolean {
       const connection = this[CONNECTION]
-      // A server that speaks first speaks no HTTP.
+      // A server that sends bytes before any request does not speak HTTP.
       if (connection === undefined) this.destroy()
       const isReadOn = connection?.onRead(buffer, length) ?? false
       if (isPoisoned) setImmediate(() => buffer.fill(POISON, 0, length))
@@ -58,14 +59,14 @@ export class Connection implements Line, ResponseSink {
   readonly #reader: ResponseReader
   #handler: ExchangeHandler | null = null
   #isOpen = true
-  /** The connection has an exchange, or what is left of one. */
+  /** True while the connection has an exchange or an unfinished rest of one. */
   #isBusy = false
   #hasServed = false
   #hasBegun = false
   #isPaused = false
-  /** What was read and not handed on when the handler paused. */
+  /** Bytes that were read but not passed on when the handler paused. */
   #rest: Buffer | null = null
-  /** The other side has ended the connection while the handler was paused. */
+  /** True when the other side ended the connection while the handler was paused. */
   #isEnded = false
 
   constructor(socket: Attached, home: ConnectionHome, headBytesMax: number) {
@@ -82,12 +83,12 @@ export class Connection implements Line, ResponseSink {
     return this.#isOpen
   }
 
-  /** Milliseconds that the other side keeps the connection; -1: not stated. */
+  /** Milliseconds for which the other side keeps the idle connection; -1: not stated. */
   get keepAliveMs(): number {
     return this.#reader.keepAliveMs
   }
 
-  /** @param head as `RequestHeads` has it */
+  /** @param head as `RequestHeads` returns it */
   send(handler: ExchangeHandler & { readonly request: WrittenRequest }, head: string): void {
     this.#handler = handler
     this.#isBusy = true
@@ -103,7 +104,7 @@ export class Connection implements Line, ResponseSink {
     }
   }
 
-  /** Also closes a connection that has no exchange. */
+  /** Closes the connection, also without an exchange. */
   cut(error: Error): void {
     this.#break(error, false)
   }
@@ -118,7 +119,7 @@ export class Connection implements Line, ResponseSink {
     else if (this.#isOpen) this.#socket.resume()
   }
 
-  /** While the connection is idle it does not keep the process alive. */
+  /** Called when the connection is idle: it then does not keep the process alive. */
   unref(): void {
     this.#socket.unref()
   }
@@ -130,7 +131,7 @@ export class Connection implements Line, ResponseSink {
   /** @returns false to read no more until `resume` */
   onRead(bytes: Buffer, length: number): boolean {
     if (this.#isPaused) {
-      // A read of TLS may come in several parts, of which a pause stops none.
+      // One read of TLS may arrive in several parts, which a pause does not stop.
       this.#keep(bytes, 0, length)
       return false
     }
@@ -177,7 +178,7 @@ export class Connection implements Line, ResponseSink {
     return false
   }
 
-  /** A handler that throws costs its own exchange, and no process. */
+  /** If a handler throws, only its exchange ends, not the process. */
   #fail(bug: unknown): void {
     this.#break(bug instanceof Error ? bug : new Error(String(bug)), false)
   }
@@ -198,14 +199,15 @@ export class Connection implements Line, ResponseSink {
   #served(isClean: boolean): boolean {
     if (!isClean || !this.#reader.isKeptAlive) return this.#end(NOT_KEPT)
     if (this.#socket.writableLength === 0) this.#rested()
-    // TLS says in the next turn that a request was written.
+    // TLS reports only in the next turn that a request was written.
     else setImmediate(this.#restLate)
     return true
   }
 
   readonly #restLate = (): void => {
     if (!this.#isOpen) return
-    // A response that came before the whole request was written leaves the rest of that on its way.
+    // If the response arrived before the whole request was written, the rest of the request is still being
+    // sent.
     if (this.#socket.writableLength > 0) this.#end(NOT_KEPT)
     else this.#rested()
   }
@@ -250,12 +252,12 @@ export class Connection implements Line, ResponseSink {
   readonly #onBroken = (cause: Error): void => this.#break(cause, true)
 
   readonly #onClose = (): void => {
-    // The end of a connection closes it, too: what came before is still to be read.
+    // The end of a connection also closes it, but bytes that arrived before may still have to be read.
     if (!this.#isEnded) this.#break(new ConnectionError('HTTP_CLOSED', 'the connection was closed'), true)
   }
 }
 
-/** Its code is on the log line of the attempt. */
+/** The log line of the attempt contains its code. */
 class ConnectionError extends Error {
   readonly code: string
 
@@ -270,7 +272,7 @@ const POISON = 0x21
 const UNASKED = new Error('received bytes without a request')
 const NOT_KEPT = new Error('connection is not kept alive')
 
-/** A request that this client writes: the others go to undici. */
+/** A request that this client writes; others are passed to undici. */
 export interface WrittenRequest extends SentRequest {
   readonly body: string | Uint8Array | readonly Uint8Array[] | null
 }
@@ -288,7 +290,7 @@ const WRITABLE_PATH = /^\/[\x21-\xff]*$/
 
 const WRITABLE_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
 
-/** Headers that undici takes for instructions, or refuses. */
+/** Headers that undici interprets as instructions, or refuses. */
 const SPECIAL: ReadonlySet<string> = new Set([
   'host',
   'content-length',
@@ -308,8 +310,8 @@ export function isWritten(request: SentRequest): request is WrittenRequest {
 }
 
 /**
- * False for what no client can write. undici must not have it: a request that its pool refuses while another
- * one ends stops the pool.
+ * False for a request that no client can write. It must not be passed to undici: a request that its pool
+ * refuses while another one ends blocks the pool.
  */
 export function isWritable({ path, headers }: SentRequest): boolean {
   if (!WRITABLE_PATH.test(path) || headers.length % 2 !== 0) return false
@@ -319,15 +321,15 @@ export function isWritable({ path, headers }: SentRequest): boolean {
 /** The heads of the requests of one origin, without their lengths. */
 export class RequestHeads {
   readonly #host: string
-  /** Most calls of a provider have the same frozen list of headers. Its text, which may hold a key, goes with the list. */
+  /** Most calls of a provider have the same frozen list of headers. The cached text, which may hold a key, is released together with the list. */
   readonly #known = new WeakMap<readonly string[], KnownHead>()
 
-  /** @param host with the port, where it is not the protocol's own */
+  /** @param host with the port, unless it is the protocol's default */
   constructor(host: string) {
     this.#host = host
   }
 
-  /** @returns null when a part of the head is not plain ASCII, or is not ours to write */
+  /** @returns null when a part of the head is not plain ASCII, or must be written by undici */
   of({ method, path, headers }: SentRequest): string | null {
     const known = this.#known.get(headers)
     if (known !== undefined && known.path === path && known.method === method) return known.head
@@ -354,7 +356,7 @@ interface KnownHead {
   readonly head: string
 }
 
-/** Writes a request with as few calls of the system as there are: mostly one. */
+/** Writes a request with as few system calls as possible, mostly one. */
 export function writeRequest(socket: Socket, head: string, { method, body }: WrittenRequest): void {
   if (body === null) {
     socket.write(BARE.has(method) ? `${head}\r\n` : `${head}content-length: 0\r\n\r\n`, 'latin1')

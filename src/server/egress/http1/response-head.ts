@@ -1,9 +1,9 @@
 /** Bytes of the extensions of one chunk in a provider's response, which are dropped. Decision. */
 export const UPSTREAM_CHUNK_EXTENSION_BYTES_MAX = 256
 
-/** The lines of a response's head, read where the socket wrote them. RFC 9112, without its leniencies. */
+/** The lines of a response's head, read where the socket wrote them. Follows RFC 9112, without the deviations that it permits to tolerate. */
 
-/** Results of a walk that are no position. */
+/** Results of a scan that are not positions. */
 export const MORE = -1
 export const INVALID = -2
 
@@ -90,13 +90,14 @@ export function listOf(bytes: Buffer, from: number, to: number): readonly string
 
 /** @param name lower case */
 export function isNamed(bytes: Buffer, from: number, name: Uint8Array): boolean {
-  // No byte of a name becomes a letter or a hyphen by this bit but the capital of that letter.
+  // Setting this bit turns only a capital letter into its small letter: no other byte of a name becomes a
+  // letter or a hyphen.
   for (let nth = 0; nth < name.length; nth++)
     if (((bytes[from + nth] ?? 0) | 0x20) !== name[nth]) return false
   return true
 }
 
-/** The number that these decimal digits are; -1 when they are none. */
+/** The number that these decimal digits form; -1 when there are other bytes. */
 export function lengthIn(bytes: Buffer, from: number, to: number): number {
   if (from === to || to - from > LENGTH_DIGITS_MAX) return -1
   let length = 0
@@ -108,7 +109,7 @@ export function lengthIn(bytes: Buffer, from: number, to: number): number {
   return length
 }
 
-/** Above 9 for every byte that is no digit. */
+/** The value of a digit; above 9 for any other byte. */
 function digit(bytes: Buffer, at: number): number {
   const value = (bytes[at] ?? 0) - ZERO
   return value < 0 ? 10 : value
@@ -149,7 +150,7 @@ const DIGITS_MAX = 13
 
 const DIGITS = 0
 
-/** After a semicolon or an equals sign, where a token has to follow. */
+/** State after a semicolon or an equals sign, where a token has to follow. */
 const TOKEN_BEGINS = 1
 
 const IN_TOKEN = 2
@@ -158,7 +159,7 @@ const ENDS = 3
 
 const IN_QUOTES = 4
 
-/** After a backslash in quotes. */
+/** State after a backslash in quotes. */
 const QUOTED_PAIR = 5
 
 /** After the second quote. */
@@ -233,7 +234,7 @@ export class ChunkSize {
   }
 }
 
-/** -1 for what is no digit. */
+/** The value of a hexadecimal digit; -1 for any other byte. */
 function hexOf(byte: number): number {
   if (byte >= 0x30 && byte <= 0x39) return byte - 0x30
   const letter = byte | 0x20
@@ -265,7 +266,7 @@ export class ResponseFields implements HeadLines {
   keepAliveMs = -1
   isChunked = false
   isKeptAlive = true
-  /** The headers that follow are trailers, which are checked and dropped. */
+  /** True when the following headers are trailers, which are checked and dropped. */
   isTrailing = false
   #isHttp10 = false
   #isToClose = false
@@ -308,15 +309,15 @@ export class ResponseFields implements HeadLines {
     }
   }
 
-  /** All headers have come. @returns false when they contradict each other, or say what was not asked for */
+  /** Called after the last header. @returns false when the headers contradict each other, or contain something that was not requested */
   complete(): boolean {
     const hasNoFraming = this.contentLength === -1 && !this.isChunked
-    // A request here asks neither for an upgrade nor for leave to send its body.
+    // These requests ask neither for an upgrade nor for permission to send the body (`100-continue`).
     if (this.isInformational) return hasNoFraming && this.status > 101 && !this.#isToClose && !this.#isHttp10
     if (this.contentLength >= 0 && this.isChunked) return false
     if (this.#isHttp10 && this.isChunked) return false
     const isUntilClose = this.hasBody && hasNoFraming
-    // The status says that no chunk follows, and some servers send one. RFC 9112 §6.1.
+    // The status means that no chunk follows, but some servers send one. RFC 9112 §6.1.
     const isUnclear = this.isChunked && !this.hasBody
     this.isKeptAlive = !isUntilClose && !isUnclear && !this.#isToClose && (!this.#isHttp10 || this.#isToStay)
     return this.status !== 204 || this.contentLength <= 0
@@ -358,7 +359,7 @@ export class ResponseFields implements HeadLines {
   }
 }
 
-/** No tab may follow the value of a framing header: undici reads another value then. */
+/** The value of a framing header must not be followed by a tab: undici reads a different value then. */
 function endsInSpaces(bytes: Buffer, valueEnd: number): boolean {
   let at = valueEnd
   while (bytes[at] === SPACE) at++

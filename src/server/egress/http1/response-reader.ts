@@ -1,10 +1,10 @@
 import type { ResponseHead } from '../handler.ts'
 import { headerLine, INVALID, listOf, MORE, statusLine, ChunkSize, ResponseFields } from './response-head.ts'
 
-/** Informational responses that are dropped before a provider's response; more are no HTTP. Decision. */
+/** Informational responses that are dropped before a provider's response; more are treated as invalid HTTP. Decision. */
 export const UPSTREAM_HINTS_MAX = 16
 
-/** What becomes of a response. Each function may call `stop`. */
+/** Receives the parts of a response. Each function may call `stop`. */
 export interface ResponseSink {
   /** @returns false to pause */
   onHead(head: ResponseHead): boolean
@@ -27,9 +27,9 @@ const CR = 0x0d
 const LF = 0x0a
 
 /**
- * Reads the responses of one connection, each after `begin`. The reader refuses what RFC 9112 lets it
- * forgive: what two readers could understand in two ways is no response. It keeps no bytes but those of a
- * head or of trailers that come in several reads.
+ * Reads the responses of one connection, each after `begin`. The reader refuses all deviations that RFC 9112
+ * permits it to tolerate, since another reader could understand such a response differently. It keeps only the
+ * bytes of a head or of trailers that arrive in several reads.
  */
 export class ResponseReader implements ResponseHead {
   readonly #sink: ResponseSink
@@ -44,11 +44,11 @@ export class ResponseReader implements ResponseHead {
   #isPaused = false
   /** Bytes read of the CR and LF after a chunk. */
   #chunkEnds = 0
-  /** Where the head lies while the sink gets it. */
+  /** The buffer with the head while it is passed to the sink. */
   #head: Buffer = NOTHING
   #headFrom = 0
   #headTo = 0
-  /** Where the line begins that did not come whole. */
+  /** Start of the line that has not arrived completely. */
   #lineAt = 0
 
   /** @param headBytesMax of a head or of trailers */
@@ -73,7 +73,7 @@ export class ResponseReader implements ResponseHead {
     return this.#fields.retryAfter
   }
 
-  /** Milliseconds that the other side keeps the connection; -1: not stated. */
+  /** Milliseconds for which the other side keeps the idle connection; -1: not stated. */
   get keepAliveMs(): number {
     return this.#fields.keepAliveMs
   }
@@ -95,13 +95,13 @@ export class ResponseReader implements ResponseHead {
     return listOf(this.#head, this.#headFrom, this.#headTo)
   }
 
-  /** A request has been written. */
+  /** Called when a request has been written. */
   begin(): void {
     this.#hints = 0
     this.#beginHead()
   }
 
-  /** Reads no more: what comes is of no use. */
+  /** Stops reading: further bytes are not needed. */
   stop(): void {
     this.#phase = ENDED
     this.#held.drop()
@@ -123,7 +123,7 @@ export class ResponseReader implements ResponseHead {
     return at
   }
 
-  /** The connection has ended. @returns whether that is the end of the response */
+  /** Called when the connection has ended. @returns whether this is the end of the response */
   close(): boolean {
     if (this.#phase !== UNTIL_CLOSE) return false
     this.#end()
@@ -163,7 +163,7 @@ export class ResponseReader implements ResponseHead {
     return MORE
   }
 
-  /** Reads on in a head, or in trailers, of which a part came before. */
+  /** Continues to read a head or trailers of which a part arrived before. */
   #readHeld(bytes: Buffer, from: number, to: number): number {
     const before = this.#held.bytes
     const isFitting = this.#held.add(bytes, from, to)
@@ -175,7 +175,7 @@ export class ResponseReader implements ResponseHead {
     return this.#linesEnd(memory, 0, end) ? from + end - before : INVALID
   }
 
-  /** Walks whole lines. @returns the position after the empty line, MORE or INVALID */
+  /** Scans whole lines. @returns the position after the empty line, MORE or INVALID */
   #walk(bytes: Buffer, from: number, to: number): number {
     let at = from
     if (!this.#hasStatus) {
@@ -187,7 +187,7 @@ export class ResponseReader implements ResponseHead {
     for (;;) {
       const next = headerLine(bytes, at, to, this.#fields)
       if (next < 0) return this.#unfinished(at, next)
-      // A header has four bytes at least.
+      // Two bytes are the empty line, since a header has at least four.
       if (next === at + 2) return next
       at = next
     }
@@ -268,10 +268,10 @@ export class ResponseReader implements ResponseHead {
 
 const NOTHING = Buffer.alloc(0)
 
-/** Bytes that are taken at once, so that a head in single bytes is not copied for each of them. */
+/** Bytes that are copied at once, so that a head that arrives in single bytes is not copied for each of them. */
 const STEP_BYTES = 1024
 
-/** The lines of a head, or of trailers, that come in several reads. */
+/** The lines of a head or of trailers that arrive in several reads. */
 class HeldHead {
   readonly bytesMax: number
   memory: Buffer = NOTHING
@@ -281,7 +281,7 @@ class HeldHead {
     this.bytesMax = bytesMax
   }
 
-  /** Adds what still fits. @returns false when there was more */
+  /** Adds as many bytes as fit. @returns false when there were more */
   add(bytes: Buffer, from: number, to: number): boolean {
     const end = Math.min(to, from + this.bytesMax - this.bytes)
     const heldBytes = this.bytes + end - from

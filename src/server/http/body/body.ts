@@ -9,7 +9,7 @@ import {
 import type { Timer, Timers } from '../timers.ts'
 import { CallerShares } from '../../../schemas/values/callers.ts'
 
-/** Bytes of a body that are kept before its caller is admitted; then its socket is paused. Decision. */
+/** Bytes of a body that are kept before its caller is admitted; beyond them its socket is paused. Decision. */
 const UNADMITTED_BYTES_MAX = 64 * 1024
 
 const EMPTY = new Uint8Array(0)
@@ -28,11 +28,11 @@ export interface BodySocket {
 /** Receives the request's body from an exchange. */
 export interface BodyTaker {
   readonly isComplete: boolean
-  /** True while the body arrives: the slowness of its client has limits of its own and does not count for the operation. */
+  /** True while the body arrives: a slow client has separate limits, and its time does not count for the operation. */
   readonly isReceiving: boolean
   /** @param chunk detached after the call */
   chunk(chunk: ArrayBuffer, isLast: boolean): void
-  /** Called at every end of the call: the body receives nothing more. */
+  /** Called when the call ends in any way: the body receives nothing more. */
   stop(): void
   /** Work on the received bytes begins; `returned` reports that the worker no longer holds them. */
   lend(): void
@@ -52,9 +52,9 @@ export type BodyTaken = (outcome: Outcome<Uint8Array>) => void
 
 /**
  * Receives a body into one buffer, which gets the announced length once a part of the body has arrived, under
- * a byte limit that holds while receiving. Until the caller is admitted, at most UNADMITTED_BYTES_MAX and one
- * more read are kept; then the socket pauses. Failures: `body_too_large`, `body_slow` (BODY_STALL_MS without
- * a byte), `busy` (the front is full, or the share of the caller's organization), `body_invalid`
+ * a byte limit that is checked while receiving. Until the caller is admitted, at most UNADMITTED_BYTES_MAX and
+ * one more read are kept; then the socket pauses. Failures: `body_too_large`, `body_slow` (BODY_STALL_MS
+ * without a byte), `busy` (the front is full, or the share of the caller's organization), `body_invalid`
  * (TINY_CHUNKS_MAX).
  */
 export class Body implements BodyTaker {
@@ -64,7 +64,7 @@ export class Body implements BodyTaker {
   #received = 0
   /** Bytes of the budget that this body holds. */
   #held = 0
-  /** Workers that hold the bytes: they keep the bytes in memory although the call may be over. */
+  /** Workers that hold the bytes: these stay in memory even if the call is over. */
   #loans = 0
   #isStopped = false
   #caller: Caller | null = null
@@ -94,8 +94,8 @@ export class Body implements BodyTaker {
   }
 
   /**
-   * Lets the body in. `taken` is called once, perhaps at once. Up to INLINE_JSON_BYTES_MAX its bytes are only
-   * lent for the call; more bytes have a buffer of their own, which may be moved.
+   * Admits the body. `taken` is called once, possibly before this returns. Up to INLINE_JSON_BYTES_MAX bytes
+   * are only lent for the call; a longer body has its own buffer, which may be transferred.
    */
   admit(caller: Caller, taken: BodyTaken, now?: number): void {
     this.#taken = taken
@@ -127,8 +127,8 @@ export class Body implements BodyTaker {
   }
 
   /**
-   * Receives no more; later chunks only count. Called at every end of the call. The bytes' share of the
-   * budget goes back when no worker holds the bytes.
+   * Receives no more; later chunks only count. Called when the call ends in any way. The bytes are returned to
+   * the budget when no worker holds them.
    */
   stop(): void {
     this.#stall?.stop()
@@ -140,8 +140,8 @@ export class Body implements BodyTaker {
   }
 
   /**
-   * The received bytes for a call that keeps them: those of this body's own buffer as they are, lent ones as
-   * a copy, which counts in the budget. Null: the budget has no room.
+   * The received bytes for a call that keeps them: the body's own buffer unchanged, or a copy of lent bytes,
+   * which counts in the budget. Null: the budget has no room.
    */
   kept(bytes: Uint8Array): Uint8Array | null {
     if (bytes.buffer === this.#buffer.buffer) return bytes
@@ -150,7 +150,7 @@ export class Body implements BodyTaker {
     return bytes.slice()
   }
 
-  /** The call no longer needs the received bytes, before its end: their share of the budget goes back. */
+  /** Called when the call no longer needs the received bytes, before its end: they are returned to the budget. */
   release(): void {
     this.#buffer = EMPTY
     this.#options.budget.giveBack(this.#held, this.#caller)
@@ -195,7 +195,8 @@ export class Body implements BodyTaker {
 
   /**
    * Doubles the buffer each time. After a quarter of the announced length one buffer takes the whole body and
-   * need not grow again: an announcement alone must not take memory and budget on the word of a few bytes.
+   * need not grow again: an announcement with only a few bytes must not take memory and budget for the whole
+   * body.
    */
   #grow(needed: number): boolean {
     const { declared, bytesMax, budget } = this.#options
@@ -211,13 +212,13 @@ export class Body implements BodyTaker {
     return true
   }
 
-  /** From here on the caller owes bytes. */
+  /** Starts the timer for the next byte of the caller. */
   #watch(now?: number): void {
     this.#stall?.stop()
     this.#stall = this.#options.timers.start(BODY_STALL_MS, this, now)
   }
 
-  /** No byte came in time. */
+  /** Called when no byte arrived in time. */
   timeUp(): void {
     this.#refuse(fail('body_slow'))
   }
@@ -242,8 +243,8 @@ function tooLarge(bytesMax: number): Outcome<never> {
 }
 
 /**
- * Counts the chunks of a body. The library passes each chunk in a call of its own, so that many tiny chunks
- * cost the loop a hundred times as much as their bytes.
+ * Counts the chunks of a body. The library passes each chunk in a separate call, so that many tiny chunks cost
+ * the loop a hundred times as much as their bytes.
  */
 export class ChunkSizes {
   readonly #countMax: number
@@ -263,7 +264,7 @@ export class ChunkSizes {
   }
 }
 
-/** Share of the budget that one organization may hold: none can keep all others out, with any number of keys. Decision. */
+/** Share of the budget that one organization may hold: with any number of keys, it cannot lock out all others. Decision. */
 const ORGANIZATION_SHARE = 3 / 4
 
 /** Share of the budget that one workspace may hold. Decision. */

@@ -1,12 +1,12 @@
 const CARRIAGE_RETURN = 0x0d
 /**
- * Bytes of the delimiter that are searched first: up to seven Node searches by the C library, which looks for
- * carriage returns in vectors, and more by a table that it steps through byte by byte.
+ * Bytes of the delimiter that are searched first: for up to seven bytes Node uses the C library, which
+ * searches for carriage returns with vector instructions; for more it uses a table and steps byte by byte.
  */
 const BEGIN_BYTES = 7
 /** Bytes of a piece that are examined for carriage returns. */
 const SAMPLES = 32
-/** Carriage returns among them from which that search would stop too often. */
+/** Carriage returns among the sampled bytes from which the search by carriage returns would stop too often. */
 const RETURNS_MIN = 2
 /** Beginnings of the delimiter in a piece after which the whole delimiter is searched. */
 const BEGINNINGS_MAX = 16
@@ -28,8 +28,8 @@ export class FileScan {
   }
 
   /**
-   * Determines from busboy's last piece whether busboy is inside the file and holds no bytes back: some of
-   * the file's bytes that busboy emitted came from the piece, and the file does not end in the piece.
+   * Determines from busboy's last piece whether busboy is inside the file and holds no bytes back: some of the
+   * file's bytes that busboy emitted came from the piece, and the file does not end in the piece.
    * @param fileBytes bytes that busboy emitted for the piece; the bytes that it had held back before are
    * fewer than a delimiter
    */
@@ -40,7 +40,7 @@ export class FileScan {
     return !bytes.includes(this.#delimiter) && this.#beginOfDelimiter(bytes) === 0
   }
 
-  /** @param give receives the file's bytes, lent @returns the delimiter and the bytes after it; null while the file goes on */
+  /** @param give receives the file's bytes, lent @returns the delimiter and the bytes after it; null while the file continues */
   take(piece: Uint8Array, give: (bytes: Uint8Array) => void): Buffer | null {
     const delimiter = this.#delimiter
     const before = delimiter.subarray(0, this.#held)
@@ -86,7 +86,7 @@ export class FileScan {
   }
 }
 
-/** By a sample at random places, which no sender can foresee. */
+/** Samples bytes at random places, which no sender can foresee. */
 function hasManyReturns(bytes: Uint8Array): boolean {
   let returns = 0
   for (let nth = 0; nth < SAMPLES; nth++) {

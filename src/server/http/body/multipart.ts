@@ -15,7 +15,7 @@ export const FORM_FIELDS_MAX = 32
 export const FORM_FIELD_BYTES_MAX = 64 * KIB
 
 const FILE_PART = 'file'
-/** Characters of a field's value that are kept for the operation: they bound the memory of many forms. Decision. */
+/** Characters of a field's value that are kept for the operation: this limits the memory of many forms. Decision. */
 const FIELD_KEPT_CHARS_MAX = 1_024
 
 /** @returns the boundary of a form's content type; null for anything else. RFC 2046. */
@@ -37,7 +37,7 @@ interface FormFacts {
   readonly boundary: string
 }
 
-/** Bytes that busboy gets at once, as a copy: what follows them in a file is scanned where it lies. */
+/** Bytes that are passed to busboy at once, as a copy. Bytes of a file after them are scanned without a copy. */
 const PARSED_BYTES = 65_536
 
 /** A form with one file, parsed by busboy. */
@@ -72,7 +72,7 @@ export class FormUpload implements Upload {
   }
 }
 
-/** Passes the bytes of a form to busboy, and the found file to the sink. Every end goes through one of four methods. */
+/** Passes the bytes of a form to busboy, and the found file to the sink. Every form ends in one of four methods. */
 class FormReader implements BodySink {
   readonly #parser: Busboy
   readonly #body: BodySource
@@ -148,7 +148,7 @@ class FormReader implements BodySink {
     stream.on('error', () => this.#refuse(this.#trail.failure()))
     if (this.#isOver) return void stream.resume()
     if (name !== FILE_PART) {
-      // busboy takes any part of this type for a file; without a filename the part is a field.
+      // busboy treats any part of this type as a file; without a filename the part is a field.
       if (filename !== undefined) return this.#refuse(this.#hasFile ? ONE_FILE : OTHER_PART)
       return void stream.resume()
     }
@@ -198,7 +198,7 @@ class FormReader implements BodySink {
   }
 }
 
-/** Browsers and `fetch` escape these three characters, curl only the first: a name is the same from every client. */
+/** Unescapes a name, so that it is the same from every client: browsers and `fetch` escape these three characters, curl only the first. */
 function unescaped(filename: string): string {
   return filename.replace(/%22|%0D|%0A/g, decodeURIComponent)
 }
@@ -247,11 +247,11 @@ const TRAIL_BYTES_MAX = 2_048
 const NOTHING = Buffer.alloc(0)
 /** Single-byte characters that no header may contain. */
 const CONTROL = /(?![\t\x80-\x9f])\p{Cc}/u
-/** Stands for a line end in a text with one character for each byte. */
+/** Replaces a line end in a text with one character for each byte. */
 const LINE_END = '\u2028'
 const BARE_LINES = 'Lines of the form do not end with CR LF.'
 
-/** The last read bytes of a form: busboy says that the form is malformed, but not why. */
+/** The last read bytes of a form, to find its fault: busboy reports that the form is malformed, but not why. */
 class FormTrail {
   readonly #delimiter: string
   #before: Buffer = NOTHING
@@ -264,7 +264,7 @@ class FormTrail {
     this.#delimiter = `--${boundary}`
   }
 
-  /** @param parse reads the bytes, and may ask for the failure meanwhile */
+  /** @param parse parses the bytes, and may call `failure` meanwhile */
   take(bytes: Buffer, parse: () => void): void {
     this.#now = bytes
     if (!this.#hasDelimiter) this.#look(bytes)
@@ -326,7 +326,7 @@ function malformed(detail: string): Failure {
 
 /** Receives the bytes of a streamed body. */
 export interface BodySink {
-  /** @param bytes lent for the call only @returns false: no more until `goOn` */
+  /** @param bytes valid only during the call @returns false: send no more until `goOn` */
   take(bytes: Uint8Array): boolean
   end(): void
   fail(failure: Failure): void
@@ -337,6 +337,6 @@ export interface BodySource {
   flow(sink: BodySink): void
   /** Resumes after `take` has returned false. */
   goOn(): void
-  /** The reader wants nothing more. */
+  /** Called when the reader needs no more bytes. */
   quit(): void
 }

@@ -9,23 +9,20 @@ import { ChunkSizes } from './body.ts'
 
 /** Bytes of a refused body that are read and dropped for a caller without a valid key. Decision. */
 export const UNKNOWN_CALLER_BODY_BYTES_MAX = MIB
-/** Chunks of a refused body above which the chunks must have TINY_CHUNK_BYTES on average. Decision. */
+/** Chunks of a refused body above which the average chunk must have at least TINY_CHUNK_BYTES. Decision. */
 export const REFUSED_TINY_CHUNKS_MAX = 4_096
 
-/**
- * The rest of a body that an answer refused, and the end of its connection: closing the connection on a
- * client that still sends would destroy the answer.
- */
+/** Drops the rest of a refused body, then closes the connection: closing it while the client still sends would destroy the answer. */
 export class RefusedBody {
   readonly #exchange: Pick<Timers, 'start'> & TimerGuard
   /** Bytes that are dropped before the connection is closed. */
   readonly #bytesMax: number
   #discard: Discard | null = null
   #isReadAway = false
-  /** Closes the connection of a written answer, once the rest of the body was dropped up to its limit. */
+  /** Closes the connection after the answer was written and the rest of the body was dropped, up to its limit. */
   #close: (() => void) | null = null
 
-  /** @param isLetIn more is dropped of a body whose caller has a key for the operation */
+  /** @param isLetIn the caller has a key for the operation: more of the body is read and dropped */
   constructor(exchange: Pick<Timers, 'start'> & TimerGuard, isLetIn: boolean) {
     this.#exchange = exchange
     this.#bytesMax = isLetIn ? REFUSED_BODY_BYTES_MAX : UNKNOWN_CALLER_BODY_BYTES_MAX
@@ -35,7 +32,7 @@ export class RefusedBody {
     this.#discard?.chunk(bytes, isLast)
   }
 
-  /** @param isReceiving the rest of the body is still on its way, and is dropped first */
+  /** @param isReceiving the rest of the body is still arriving, and is dropped first */
   closeAfter(close: () => void, isReceiving: boolean): void {
     this.#close = close
     if (isReceiving) this.readAway()
@@ -56,15 +53,15 @@ export class RefusedBody {
     this.#discard?.stop()
   }
 
-  /** Not at once: corked bytes leave after the read in progress, which may bring the end of the body too. */
+  /** Deferred: corked bytes are sent after the read in progress, which may also bring the end of the body. */
   #closeSoon(): void {
     setImmediate(() => this.#exchange.guard(() => this.#close?.()))
   }
 }
 
 /**
- * Reads and drops the body of a refused request, within bounds of bytes and time, so that a client which
- * sends first and reads later still gets its answer.
+ * Reads and drops the body of a refused request, within bounds of bytes and time, so that a client that reads
+ * only after it has sent everything still gets its answer.
  */
 class Discard {
   readonly #timers: Pick<Timers, 'start'>
@@ -95,7 +92,7 @@ class Discard {
     this.#stall.stop()
   }
 
-  /** One timer a turn instead of one a chunk: the stall is noticed one turn late at most. */
+  /** One timer for each turn instead of one for each chunk: a stall is noticed at most one turn late. */
   #watch(): Timer {
     return this.#timers.start(REFUSED_BODY_STALL_MS, () => {
       if (!this.#hasCome) return this.#finish()

@@ -3,33 +3,33 @@ import type { WireResponse } from '../reply/wire.ts'
 import type { Timer, TimerGuard, Timers } from '../timers.ts'
 
 /**
- * Milliseconds that the front does not read a connection while the connection's call has no answer yet and
- * ends with its client. Decision.
+ * Milliseconds for which the front stops reading the connection of a call that has no answer yet and is
+ * canceled when its client disconnects. Decision.
  */
 export const UNREAD_MS = 1_000
 
 /** The part of an exchange that the reading of its connection uses. */
 export interface ReadExchange extends Pick<Timers, 'start'>, TimerGuard {
-  /** True once the client left or was answered. */
+  /** True once the client has disconnected or was answered. */
   readonly isOver: boolean
   /** The whole request has arrived. */
   readonly isWhole: boolean
   awaitAnswer(): void
-  /** A callback threw: a bug. */
+  /** Called when a callback threw, which is a bug. */
   crashed(error: unknown): void
 }
 
-/** When the front reads the connection of one exchange, and when it pauses reading. */
+/** Decides when the front reads the connection of one exchange, and when it pauses reading. */
 export class SocketReading {
   readonly #exchange: ReadExchange
   /** Null once the exchange no longer owns the response. */
   #res: WireResponse | null
   #isPaused = false
-  /** Runs while the front does not read a connection with an open answer, and ends this pause. */
+  /** Timer that runs while the front does not read a connection with an open answer; it ends this pause. */
   #unread: Timer | null = null
-  /** The call in progress costs money: the connection is not read before the answer. */
+  /** True when the call in progress costs money: the connection is not read before the answer. */
   #isHeld = false
-  /** The call in progress ends with its client at once. */
+  /** True when the call in progress must be canceled as soon as its client disconnects. */
   #isWatched = false
 
   constructor(res: WireResponse, exchange: ReadExchange) {
@@ -42,10 +42,7 @@ export class SocketReading {
     this.#res?.pause()
   }
 
-  /**
-   * Resumes only a paused socket, and pauses it once more for that: the library stops reading for good when a
-   * socket is resumed that is not paused.
-   */
+  /** Resumes only a paused socket, and pauses it again just before: the library stops reading forever when a socket is resumed that is not paused. */
   resume(): void {
     if (this.#isPaused) this.beat()
     this.#isPaused = false
@@ -63,10 +60,10 @@ export class SocketReading {
   }
 
   /**
-   * The library cuts a connection when a request arrives while another one has no answer. So the connection
-   * is not read meanwhile, and further requests wait in the kernel. The front then does not notice that the
-   * client leaves, so that a call that ends with its client pauses reading for UNREAD_MS only, and a watched
-   * call not at all. Called after the read: a request pipelined in the same read cannot be held back.
+   * The library cuts a connection when a request arrives while another one has no answer. So the connection is
+   * not read meanwhile, and further requests wait in the kernel. The front then does not notice when the
+   * client disconnects. So a call that is canceled with its client pauses reading only for UNREAD_MS, and a
+   * watched call not at all. Called after the read: a request pipelined in the same read cannot be held back.
    */
   #holdNext(): void {
     if (this.#exchange.isOver || !this.#exchange.isWhole || this.#isPaused || this.#isWatched) return
@@ -82,7 +79,7 @@ export class SocketReading {
     }
   }
 
-  /** The pause has lasted its time. */
+  /** Called at the end of the pause. */
   timeUp(): void {
     this.#readNext()
   }
@@ -101,7 +98,7 @@ export class SocketReading {
   }
 
   /**
-   * Reads the connection from now on, so that the front notices at once that the client leaves. A further
+   * Reads the connection from now on, so that the front notices at once when the client disconnects. Another
    * request before the answer cuts the connection.
    */
   watch(): void {
@@ -109,7 +106,7 @@ export class SocketReading {
     this.#readNext()
   }
 
-  /** @param isHeld the call costs money whether the client leaves or not; false: the client's leave matters again */
+  /** @param isHeld the call costs money even if the client disconnects; false: a disconnect of the client matters again */
   hold(isHeld: boolean): void {
     if (isHeld === this.#isHeld) return
     this.#isHeld = isHeld
@@ -119,12 +116,12 @@ export class SocketReading {
     if (!this.#isPaused) this.#exchange.awaitAnswer()
   }
 
-  /** The answer begins, or the client left: no pause ends by time any more. */
+  /** Called when the answer begins or the client disconnected: no timer ends the pause any more. */
   stopTimer(): void {
     this.#unread?.stop()
   }
 
-  /** The exchange gives the response up. */
+  /** Called when the exchange gives up the response. */
   end(): void {
     this.#res = null
     this.stopTimer()
@@ -165,8 +162,8 @@ export class ReadEnd {
   }
 
   /**
-   * Runs after all `after` callbacks and their promises, and before the loop polls again: a call that is
-   * answered by then needs no pause, which costs three system calls.
+   * Runs after all `after` callbacks and their promises, and before the loop polls again: a call answered by
+   * then needs no pause, which would cost three system calls.
    */
   atEnd(one: EndOfRead): void {
     if (!this.#pauses.isExpected) this.#acts.expect()
@@ -174,7 +171,7 @@ export class ReadEnd {
   }
 }
 
-/** What hears together in an immediate. Between two immediates promises run. */
+/** Callbacks that run together in one immediate. Promises run between two immediates. */
 class Turn {
   isExpected = false
   #waiting: EndOfRead[] = []
@@ -184,7 +181,7 @@ class Turn {
     this.expect()
   }
 
-  /** Takes the place of these in the order of immediates. */
+  /** Schedules the immediate, which fixes the order among immediates. */
   expect(): void {
     if (this.isExpected) return
     this.isExpected = true

@@ -7,11 +7,9 @@ import type { Timer, Timers } from '../timers.ts'
 import { type BodySocket, type BodyTaker, ChunkSizes } from './body.ts'
 import { boundaryOf, FormUpload, type BodySink, type BodySource } from './multipart.ts'
 
-/** Bytes a second of a streamed body, at least, in each BODY_PACE_MS of reading. Decision. */
+/** Least bytes per second of a streamed body, measured over each BODY_PACE_MS of reading. Decision. */
 export const BODY_BYTES_PER_S_MIN = KIB
-/**
- * Bytes of a streamed body that are gathered, for 100 ms at most, before they go to their reader. Decision.
- */
+/** Bytes of a streamed body that are gathered, for at most 100 ms, before they are passed to their reader. Decision. */
 export const GATHERED_BYTES_MIN = 4 * KIB
 
 export interface UploadBodyOptions {
@@ -23,22 +21,22 @@ export interface UploadBodyOptions {
 }
 
 export interface UploadSocket extends BodySocket {
-  /** The last byte has arrived: the operation's time starts. @param now `performance.now()` milliseconds */
+  /** Called when the last byte has arrived: the operation's time starts. @param now `performance.now()` milliseconds */
   restartDeadline(now: number): void
 }
 
 /**
- * Passes a body on as it arrives, under a byte limit that holds while receiving. Before `flow` the body
- * stands still: bytes that came with the headers are kept, at most one read of the library, and the socket is
- * paused. Small pieces are gathered, so that the sink may keep each piece. Failures: file_too_large,
- * body_slow (`BodyPace`), body_invalid (TINY_CHUNKS_MAX), client_gone.
+ * Passes a body on as it arrives, under a byte limit that is checked while receiving. Before `flow` the body
+ * is paused: bytes that arrived with the headers are kept, at most one read of the library, and the socket is
+ * paused. Small pieces are gathered, so that the sink may keep each piece. Failures: file_too_large, body_slow
+ * (`BodyPace`), body_invalid (TINY_CHUNKS_MAX), client_gone.
  */
 export class UploadBody implements BodyTaker, BodySource {
   readonly #options: UploadBodyOptions
   readonly #gathered = new SmallPieces()
   readonly #chunks = new ChunkSizes(TINY_CHUNKS_MAX)
   readonly #pace: BodyPace
-  /** Runs while gathered bytes wait for more bytes. */
+  /** Timer that runs while gathered bytes wait for more bytes. */
   #gathering: Timer | null = null
   #sink: BodySink | null = null
   #received = 0
@@ -75,7 +73,7 @@ export class UploadBody implements BodyTaker, BodySource {
     this.#pace.progress(this.#received)
   }
 
-  /** The sink wants nothing more. The coming reply decides about the rest of the body. */
+  /** Called when the sink needs no more bytes. The reply decides what happens to the rest of the body. */
   quit(): void {
     if (this.#isOver) return
     this.#finish()
@@ -94,7 +92,7 @@ export class UploadBody implements BodyTaker, BodySource {
     if (!isLast) this.#options.socket.pauseBody()
   }
 
-  /** The call is over: its client left, or it was answered. */
+  /** Called when the call is over: its client disconnected, or it was answered. */
   stop(): void {
     this.#fail({ name: 'client_gone' })
   }
@@ -111,7 +109,7 @@ export class UploadBody implements BodyTaker, BodySource {
     if (this.#isComplete || this.#gathered.length + bytes.length >= GATHERED_BYTES_MIN)
       return this.#pass(sink, bytes)
     this.#gathered.add(bytes)
-    // Passes the gathered bytes at the next tick of the timers.
+    // Passes the gathered bytes on at the next tick of the timers.
     this.#gathering ??= this.#options.timers.start(0, () => this.#pass(sink, EMPTY))
   }
 
@@ -159,13 +157,13 @@ export class UploadBody implements BodyTaker, BodySource {
   }
 }
 
-/** Bytes of an upload's body: of the file and of the form around it. */
+/** Bytes that the body of an upload may have: the file and the form around it. */
 export function uploadBytesMax(kind: 'form' | 'raw' | 'whole'): number {
   if (kind === 'whole') return Infinity
   return kind === 'raw' ? FILE_BYTES_MAX : FILE_BYTES_MAX + FORM_EXTRA_BYTES_MAX
 }
 
-/** Failures: file_too_large by the announced length alone; header_invalid. */
+/** Failures: file_too_large, from the announced length only; header_invalid. */
 export function uploadOf(kind: 'form' | 'raw', head: RequestHead, body: UploadBody): Outcome<Upload> {
   const { declared } = head
   const refusal = encodingRefusal(head) ?? (kind === 'raw' ? partialRefusal(head) : null)
@@ -278,7 +276,7 @@ class BodyPace {
     this.#slow = slow
   }
 
-  /** More was read. @param receivedBytes of the whole body so far */
+  /** Called when more bytes were read. @param receivedBytes of the whole body so far */
   progress(receivedBytes: number): void {
     this.#receivedBytes = receivedBytes
     if (this.#window === null) this.#openWindow()
@@ -286,7 +284,7 @@ class BodyPace {
     this.#stall = this.#timers.start(BODY_STALL_MS, this.#slow)
   }
 
-  /** Reading pauses until the next progress. */
+  /** Called when reading pauses; the next `progress` ends the pause. */
   rest(): void {
     this.#stall?.stop()
     this.#window?.stop()

@@ -4,7 +4,7 @@ import type { Timer, Timers } from '../timers.ts'
 
 /** The part of an exchange that the time of its call uses. */
 export interface TimedExchange extends Pick<Timers, 'start'> {
-  /** The request's body is arriving: it has limits of its own. */
+  /** True while the request's body arrives: it has separate limits. */
   readonly isReceiving: boolean
   /** The operation ignored the signal for DEADLINE_GRACE_MS. */
   expire(): void
@@ -14,14 +14,14 @@ export interface TimedExchange extends Pick<Timers, 'start'> {
 export class CallTime {
   /** `performance.now()` milliseconds, as all instants here. */
   readonly startedAt = performance.now()
-  /** Moves when the body is complete: the client's slowness does not count. */
+  /** Set anew when the body is complete: time that a slow client takes does not count. */
   deadlineAt = Infinity
   readonly #exchange: TimedExchange
   #deadlineMs = 0
   #timer: Timer | null = null
-  /** Infinity while the timer fires, 0 when nothing waits for it. */
+  /** When the timer fires; Infinity while its callback runs, 0 when no timer is needed. */
   #firesAt = 0
-  /** The deadline has passed, and the operation has its signal. */
+  /** True when the deadline has passed and the operation has received its signal. */
   #isLate = false
   #ended: CallEnded | null = null
   #controller: AbortController | null = null
@@ -48,22 +48,22 @@ export class CallTime {
     this.#arm(this.deadlineAt, this.startedAt)
   }
 
-  /** The operation has its whole time from now on. */
+  /** Restarts the deadline: the operation has its full time from now on. */
   restart(now: number): void {
     this.deadlineAt = now + this.#deadlineMs
-    // A timer that fires too early starts itself again, and most never fire; a timer that fires too late
-    // would let the call run on.
+    // A timer that fires too early restarts itself, and most never fire. A timer that would fire too late is
+    // replaced, since the call would exceed its deadline.
     if (this.#firesAt <= this.deadlineAt) return
     this.#timer?.stop()
     this.#arm(this.deadlineAt, now)
   }
 
-  /** Extends the call's deadline for a wait that is not its own time. */
+  /** Extends the call's deadline by a wait that does not count as the call's time. */
   allow(ms: number): void {
     this.deadlineAt += ms
   }
 
-  /** The deadline no longer applies. */
+  /** Called when the deadline no longer applies. */
   stop(): void {
     this.#firesAt = 0
     this.#timer?.stop()
@@ -85,8 +85,8 @@ export class CallTime {
     if (this.#isLate) return this.#exchange.expire()
     this.#isLate = true
     this.end('deadline')
-    // Counted from the signal, not from the deadline: after a blocked loop the operation gets the signal only
-    // now.
+    // Counted from the signal, not from the deadline: after a blocked loop the operation receives the signal
+    // only now.
     this.#arm(now + DEADLINE_GRACE_MS, now)
   }
 

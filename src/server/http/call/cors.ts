@@ -20,10 +20,7 @@ export class Cors {
     this.#isForAll = this.#origins.has('*')
   }
 
-  /**
-   * Headers of a reply to this origin. An origin that is not listed gets none, and its browser withholds the
-   * reply from the page.
-   */
+  /** Headers of a reply to this origin. An origin that is not listed gets none, so that the browser withholds the reply from the page. */
   headersFor(origin: string): readonly string[] {
     if (this.#origins.size === 0) return NONE
     if (this.#isForAll && origin !== '') return allowing('*')

@@ -17,23 +17,23 @@ export type HeadFault =
   | 'trailer_announced'
 
 /**
- * The request line and the headers as plain values: the library's request object dies when the handler
- * returns. The checks of framing are here because the library obeys the first of two framing headers and
- * would run the bytes after the body as a second request.
+ * The request line and the headers as plain values: the library's request object is invalid after the handler
+ * returns. Framing is checked here because the library obeys the first of two framing headers, and would
+ * process the bytes after the body as a second request.
  */
 export class RequestHead {
   readonly method: string
   /** Not decoded. */
   readonly path: string
-  /** Not decoded, without the question mark. */
+  /** The query as sent, not decoded, without the question mark. */
   readonly query: string
   /** Set when the connection must be cut before any other step. */
   fault: HeadFault | null = null
-  /** As sent, with its port. */
+  /** The `Host` header as sent, with its port. */
   host = ''
   authorization = ''
   anthropicKey = ''
-  /** A key in a header of its own, which leaves `authorization` to another server. */
+  /** A key from a separate header, used when `authorization` holds the credential for another server. */
   sluiceKey = ''
   contentType = ''
   contentEncoding = ''
@@ -42,9 +42,9 @@ export class RequestHead {
   requestId = ''
   /** Bytes of the body; null when the body comes in chunks. */
   declared: number | null = 0
-  /** The client wants its connection closed after the reply. */
+  /** True when the client asked to close the connection after the reply. */
   isLast = false
-  /** The client waits for `100 Continue` before it sends its body. */
+  /** True when the client waits for `100 Continue` before it sends its body. */
   isExpecting = false
   /** Flat list of names and values of all headers, for relayed requests; null for others. */
   readonly all: string[] | null
@@ -66,17 +66,17 @@ export class RequestHead {
     request.forEach((name, value) => this.#take(name, value))
     if (this.declared === null) {
       if (this.#hasLength) this.fault ??= 'length_and_encoding'
-      // The library reads the bytes after the last chunk as another request.
+      // The library processes the bytes after the last chunk as another request.
       if (this.#hasTrailer) this.fault ??= 'trailer_announced'
       if (BODILESS.has(this.method)) this.fault ??= 'body_not_expected'
     }
-    // The library stops reading headers at one without a name, and takes the body that an unseen
-    // `content-length` announces for a second request: no request may follow a body that may exist.
+    // The library stops reading headers at one without a name, and takes the body announced by an unseen
+    // `content-length` for a second request: so no request may follow if a body may exist.
     else if (this.declared === 0 && this.#mayHaveBody()) this.isLast = true
     if (this.#bytes > HEADERS_BYTES_MAX) this.fault ??= 'headers_too_large'
   }
 
-  /** Keeps how the request arrived: the library forgets the peer when the answer has ended. */
+  /** Stores how the request arrived: the library forgets the peer when the answer has ended. */
   arrived(res: Pick<WireResponse, 'getRemoteAddress'>, origin: OriginOptions): void {
     this.#origin = origin
     this.#proxied = proxiedScheme(this.kept('x-forwarded-proto'), res, origin)
@@ -87,7 +87,7 @@ export class RequestHead {
     return this.#origin === null ? '' : originOf(this.host, this.#origin, this.#proxied)
   }
 
-  /** A header that only few requests need. */
+  /** Returns a header that only few requests need. */
   kept(name: KeptName): string | undefined {
     return this.#inputs[name]
   }
@@ -95,7 +95,7 @@ export class RequestHead {
   /**
    * Whether clients send bodies with requests of this kind. Decision: a `GET` keeps its connection on
    * `/egress` too, since most of the traffic there is `GET`; a `DELETE` does not, since the APIs of other
-   * programs take bodies with it.
+   * programs accept bodies with it.
    */
   #mayHaveBody(): boolean {
     return !BODILESS.has(this.method) && !(this.method === 'delete' && this.all === null)
@@ -128,7 +128,7 @@ export class RequestHead {
       case 'content-length':
         return this.#takeLength(value)
       case 'transfer-encoding':
-        // The library takes any value as chunked: only that value may pass, and once.
+        // The library treats any value as chunked: only `chunked` is accepted, and only once.
         if (this.declared === null) this.fault ??= 'header_repeated'
         if (value.toLowerCase() !== 'chunked') this.fault ??= 'encoding_unknown'
         this.declared = null
@@ -168,7 +168,7 @@ export class RequestHead {
   }
 }
 
-/** Methods whose chunked bodies are refused: their replies may have no body, after which the connection stays open. */
+/** Methods for which chunked bodies are refused: their replies may have no body, and the connection stays open after such a reply. */
 const BODILESS: ReadonlySet<string> = new Set(['get', 'head', 'options'])
 
 type KeptName =
@@ -205,7 +205,7 @@ const KEPT: ReadonlySet<string> = new Set<KeptName>([
   'x-forwarded-proto',
 ])
 
-/** The credential for `authenticate`. A key in a header of its own may lack the scheme. */
+/** The credential for `authenticate`. A key in a separate header may lack the scheme. */
 export function credentialOf({ access }: Pick<AnyOperation, 'access'>, head: RequestHead): string {
   const { authorization, sluiceKey } = head
   if (access.header === undefined)
@@ -214,8 +214,8 @@ export function credentialOf({ access }: Pick<AnyOperation, 'access'>, head: Req
 }
 
 /**
- * Applies to operations of Anthropic's form, and of others to requests in Anthropic's shape alone: other
- * requests' header is ignored.
+ * The credential in Anthropic's header. It is used for operations in Anthropic's format, and for other
+ * operations only if the request has Anthropic's other headers; otherwise the header is ignored.
  */
 function anthropicCredential(
   { takesAnthropicKey }: Pick<AnyOperation['access'], 'takesAnthropicKey'>,
@@ -230,8 +230,8 @@ function anthropicCredential(
 }
 
 /**
- * A refusal of the credential, with the header in which this operation's key is sent, and with what the form
- * of the sent one lacks.
+ * A refusal of the credential, with the header in which this operation expects its key, and with the fault in
+ * the format of the credential that was sent.
  */
 export function refusedCredential(
   { access }: Pick<AnyOperation, 'access'>,
@@ -258,7 +258,7 @@ export type DeclaredHeaders = Readonly<Partial<Record<HeaderName, string>>>
 
 export const NO_HEADERS: DeclaredHeaders = Object.freeze({})
 
-/** The headers that an operation declared as inputs: the operation sees no others. */
+/** The headers that an operation declared as inputs: it does not get any others. */
 export function declaredHeaders(wanted: readonly HeaderName[], head: RequestHead): DeclaredHeaders {
   const headers: Partial<Record<HeaderName, string>> = {}
   for (const name of wanted) {
@@ -292,14 +292,14 @@ export function contentRefusal({
 const JSON_TYPES = /^application\/(?:[\w.!#$&^-]+\+)?json(?:\s*;|$)/i
 
 export function encodingRefusal({ contentEncoding }: Pick<RequestHead, 'contentEncoding'>): Failure | null {
-  // Decoding a compressed body would let a few bytes become many.
+  // A few bytes of a compressed body could decode to many.
   if (contentEncoding !== '' && contentEncoding.toLowerCase() !== 'identity') {
     return refusal('content-encoding', 'is not supported', 'identity')
   }
   return null
 }
 
-/** `header_invalid` for a write of a part (RFC 9110 §14.5), and a conditional write: ignoring the header would lose content. */
+/** `header_invalid` for a partial write (RFC 9110 §14.5) and for a conditional write: ignoring the header would lose content. */
 export function partialRefusal(head: Pick<RequestHead, 'kept'>): Failure | null {
   const found = WHOLE_ONLY.find((name) => head.kept(name) !== undefined)
   if (found === undefined) return null
@@ -318,15 +318,15 @@ function refusal(name: string, message: string, expected: string): Failure {
 
 export type Scheme = 'http' | 'https'
 
-/** The beginning of the URLs of this node in its answers. */
+/** The settings that decide how URLs of this node begin in its answers. */
 export interface OriginOptions {
-  /** SLUICE_PUBLIC_URL; null: the request says by which host it came. */
+  /** SLUICE_PUBLIC_URL; null: the host of the request is used. */
   readonly publicUrl: string | null
   readonly isTls: boolean
   readonly proxies: ProxyList
 }
 
-/** Characters of a `Host` header that an answer may repeat: a name of 253, a point and a port. */
+/** Characters of a `Host` header that an answer may repeat: a name of 253 characters, a colon and a port. */
 const HOST_CHARS_MAX = 260
 
 const PORT_MAX = 65_535
@@ -336,8 +336,8 @@ const HOST =
   /^(?:[a-z0-9_][a-z0-9_-]{0,62}(?:\.[a-z0-9_][a-z0-9_-]{0,62})*\.?|\[[0-9a-f:.]{2,45}\])(?::(\d{1,5}))?$/i
 
 /**
- * Scheme and host of a request, for links in its answer: those of SLUICE_PUBLIC_URL where it is set. Empty
- * for a `Host` header of another form, so that no answer repeats one.
+ * Scheme and host of a request, for links in its answer: those of SLUICE_PUBLIC_URL if it is set. Empty for a
+ * malformed `Host` header, so that no answer repeats it.
  */
 export function originOf(host: string, { publicUrl, isTls }: OriginOptions, proxied: Scheme | null): string {
   if (publicUrl !== null) return publicUrl
@@ -347,7 +347,8 @@ export function originOf(host: string, { publicUrl, isTls }: OriginOptions, prox
 }
 
 /**
- * The scheme by which a listed proxy was asked; null where it does not say, and for all other peers.
+ * The scheme of the request to a listed proxy; null when the proxy does not report it, and for all other
+ * peers.
  * @param scheme value of `X-Forwarded-Proto`
  */
 export function proxiedScheme(

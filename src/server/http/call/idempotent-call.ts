@@ -8,12 +8,12 @@ import type { RequestHead } from './head.ts'
 
 const NOTHING_SHA256 = createHash('sha256').digest('hex')
 
-/** A call with an `Idempotency-Key` whose operation keeps its answers: the first call, or a repetition. */
+/** A call with an `Idempotency-Key` whose operation stores its answers: the first call, or a repetition. */
 export class IdempotentCall {
   readonly #port: Idempotency
   readonly #begun: ClaimOrAnswer
   #bodySha256 = NOTHING_SHA256
-  /** The claim ends, or has ended, with the operation. */
+  /** True when the claim has ended, or the operation will end it. */
   #isOver: boolean
 
   private constructor(port: Idempotency, begun: ClaimOrAnswer) {
@@ -59,7 +59,7 @@ export class IdempotentCall {
     return fail('idempotency_mismatch')
   }
 
-  /** Runs the operation and keeps its answer, or repeats the first answer. A failure is not kept. */
+  /** Runs the operation and stores its answer, or repeats the first answer. A failure is not stored. */
   async run(operation: () => Promise<Outcome<Success>> | Outcome<Success>): Promise<Outcome<Success>> {
     if (this.#begun.kind === 'replay') {
       return ok({
@@ -88,7 +88,7 @@ export class IdempotentCall {
     }
   }
 
-  /** The call ended before its operation began. @returns null when there is nothing to release */
+  /** Called when the call ended before its operation began. @returns null when there is nothing to release */
   drop(): Promise<void> | null {
     if (this.#isOver || this.#begun.kind === 'replay') return null
     this.#isOver = true
@@ -96,10 +96,7 @@ export class IdempotentCall {
   }
 }
 
-/**
- * The facts, apart from its body, that a repetition must share with this call; null without the header.
- * Failure: header_invalid.
- */
+/** The facts, apart from its body, that a repetition must have in common with this call; null without the header. Failure: header_invalid. */
 export function repeatableOf(
   { method, path, idempotent }: AnyOperation,
   { key, params, query }: Pick<Call, 'key' | 'params' | 'query'>,
@@ -126,7 +123,7 @@ const KEY_REFUSED = fail('header_invalid', {
   },
 })
 
-/** Inputs of a URL as a text that does not depend on their order. */
+/** Inputs from a URL as a text that does not depend on their order. */
 function sorted(inputs: unknown): string {
   return JSON.stringify(Object.entries(inputs ?? {}).sort(([one], [other]) => (one < other ? -1 : 1)))
 }

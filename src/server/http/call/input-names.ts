@@ -3,7 +3,7 @@ import { BODIES } from '../../../schemas/bodies.ts'
 import { SchemaNames } from '../../../schemas/requests/schema-names.ts'
 import { OPERATIONS } from '../../operations/index.ts'
 
-/** Names in the issues of headers and of forms with a file, which no schema has. */
+/** Names in issues about headers and about forms with a file, which are in no schema. */
 const OF_FORMS = [
   'content-type',
   'range',
@@ -14,7 +14,7 @@ const OF_FORMS = [
   'anchor',
   'seconds',
 ]
-/** Members of parts and tools in conversations, of which the schemas know the types alone. */
+/** Members of parts and tools in conversations; the schemas contain only their types. */
 const OF_PARTS = [
   ...['image', 'image_url', 'input_image', 'input_audio', 'input_file', 'video_url', 'document'],
   ...['source', 'url', 'data', 'format', 'media_type', 'file_id', 'file_data', 'file_url', 'detail'],
@@ -32,7 +32,7 @@ const OF_PARTS = [
 
 let known: SchemaNames | null = null
 
-/** The names of all inputs of the API; made when the first call fails, which takes some milliseconds. */
+/** The names of all inputs of the API; built when the first call fails, which takes some milliseconds. */
 export function inputNames(): SchemaNames {
   known ??= new SchemaNames(inputSchemas(), [
     ...OF_FORMS,

@@ -1,10 +1,10 @@
 import { API_PREFIX } from '../../../schemas/api-prefix.ts'
 
-/** A path that clients know and Sluice does not serve. */
+/** A path that clients know but Sluice does not serve. */
 interface NotServed {
   /** The path as sent, with `{name}` for any one segment; paths below it are not served either. */
   readonly path: string
-  /** What serves a caller best in its place, as a message says it. */
+  /** The best replacement for a caller, as text for a message. */
   readonly instead: string
 }
 
@@ -18,7 +18,7 @@ const MADE = `API keys created by a management key (${at('POST', '/keys')})`
 const SHAPED = `answers in a JSON schema (${at('POST', '/chat/completions')} with \`response_format\`)`
 const TEXTS = `${WRITING}, ${at('POST', '/embeddings')}, ${at('GET', '/models')}`
 
-/** Every path that `@openrouter/sdk` 1.3.19 calls and no operation has, and older paths of inference. */
+/** Every path that `@openrouter/sdk` 1.3.19 calls and that no operation has, and older paths of inference. */
 export const NOT_SERVED: readonly NotServed[] = [
   below('/chat/completions', TEXTS),
   below('/completions', TEXTS),
@@ -62,7 +62,7 @@ export const NOT_SERVED: readonly NotServed[] = [
 
 const TEMPLATES = NOT_SERVED.map(({ path, instead }) => ({ segments: path.split('/'), instead }))
 
-/** @param path as sent @returns what is served instead; null for a path that no client knows */
+/** @param path as sent @returns the replacement; null for a path that no client knows */
 export function servedInstead(path: string): string | null {
   const given = path.split('/')
   const known = TEMPLATES.find(

@@ -15,12 +15,12 @@ import { placeRefusal, writesRefusal } from '../../access/access.ts'
 
 /**
  * Takes one request through the stages: route → access → unread answers → place, scope, writes → limits or
- * share → inputs → operation → reply → settle. Their order is defined here alone, that of the inputs in
- * `take-inputs.ts`.
+ * share → inputs → operation → reply → settle. Their order is defined only here, and the order of the inputs
+ * only in `take-inputs.ts`.
  *
- * Each stage continues by a plain call while its answer is at hand (a cached key, a lease with tokens, a body
- * that came with the headers), and by a promise only when it must wait. Runs in the synchronous part of the
- * handler only.
+ * Each stage continues by a plain call if its result is available at once (a cached key, a lease with tokens,
+ * a body that arrived with the headers), and by a promise only when it must wait. Called only in the
+ * synchronous part of the handler.
  */
 export function serve(deps: PipelineDeps, res: WireResponse, head: RequestHead): void {
   const call = new RequestCall(deps, res, head)
@@ -38,8 +38,8 @@ function begin(call: RequestCall, match: Routed): void {
   const { deps, head, exchange } = call
   const { route } = match
   const { operation } = route
-  // A browser sends its preflight without the key, and Sluice answers, also where another server answers the
-  // calls that follow.
+  // A browser sends its preflight without the key. Sluice answers it, even if another server answers the calls
+  // that follow.
   if (operation.method === 'any' && deps.cors.isPreflight(head)) return answerPreflight(call, ALLOWED_BY_ANY)
   call.operation = operation
   call.match = match
@@ -49,10 +49,7 @@ function begin(call: RequestCall, match: Routed): void {
   call.after(deps.access.authenticate(credentialOf(operation, head)), authenticated)
 }
 
-/*
- * The stages that may wait take the call and what they waited for: a function for each stage and call would
- * be a kilobyte of garbage a call.
- */
+/* The stages that may wait take the call and what they waited for: a closure for each stage would cost a kilobyte of garbage for each call. */
 
 function authenticated(call: RequestCall, known: Outcome<KeyRecord>): void {
   const { deps, match } = call
@@ -71,8 +68,8 @@ function authenticated(call: RequestCall, known: Outcome<KeyRecord>): void {
 }
 
 /**
- * Whether the answer may be large. Operations that change or end something run despite unread answers: a key
- * whose client does not read can be revoked.
+ * Whether the answer may be large. Operations that change or end something run despite unread answers, so that
+ * a key whose client does not read can be revoked.
  */
 function mayHold({ method }: AnyOperation): boolean {
   return method === 'get' || method === 'post' || method === 'any'
@@ -129,7 +126,7 @@ function admitted(call: RequestCall, { failure, headers }: Admitted): void {
   else call.after(turn, letIn)
 }
 
-/** A call to a model that was held: its wait counts for none of its clocks. */
+/** Continues a call to a model that had to wait: the wait does not count toward its times. */
 function letIn(call: RequestCall): void {
   call.restartDeadline()
   takeInputs(call, run)
@@ -141,7 +138,7 @@ function share(call: RequestCall): void {
   const { organizationId } = call.key
   const turn = loop.enter(organizationId)
   if (turn === null) return shared(call)
-  // The place of a call that ended during its wait goes to the next call.
+  // If a call ended during its wait, its place is passed on to the next call.
   void turn.then(() => {
     if (call.exchange.isOver) loop.leave(organizationId, { loopMs: 0, bytes: 0 })
   })
@@ -164,12 +161,12 @@ function run(call: RequestCall, operation: AnyOperation): void {
 
 function work(call: RequestCall, operation: AnyOperation): void {
   const { exchange, kept, deps } = call
-  // The call may have failed while its body arrived, as when the node drains: its client was notified and
-  // tries again.
+  // The call may have failed while its body arrived, for example because the node drains: its client has been
+  // notified and will retry.
   if (call.hasFailed) return
   exchange.work(operation.outlivesClient)
   try {
-    // The stages before have just checked the shapes by which `run` is typed.
+    // The earlier stages have just checked the shapes by which `run` is typed.
     const outcome =
       kept === null
         ? operation.run(call as never, deps.ports)

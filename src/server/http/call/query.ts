@@ -6,7 +6,7 @@ import { issuesOf } from '../../../schemas/issues.ts'
 
 /** Reads texts of a URL into a validated value; compiled once for each operation. */
 export interface UrlReader {
-  /** @param texts decoded, by name: a text for every occurrence of the name */
+  /** @param texts decoded texts by name, one for each occurrence of the name */
   read(texts: ReadonlyMap<string, readonly string[]>): Outcome<unknown>
 }
 
@@ -20,10 +20,10 @@ interface Member {
 }
 
 /**
- * Reader for path or query parameters. A text becomes a number or a boolean where the schema demands one.
+ * Reader for path or query parameters. A text becomes a number or a boolean where the schema requires one.
  * Each parameter occurs once, and a list is one text with commas, unless the schema has an array:
- * `ids=a&ids=b` or `ids[]=a&ids[]=b`, each id once in the value. Parameters that the schema does not name
- * are ignored.
+ * `ids=a&ids=b` or `ids[]=a&ids[]=b`, each id once in the value. Parameters that the schema does not name are
+ * ignored.
  * @param failure the answer to a refused value
  */
 export function compileUrlReader(schema: TSchema, failure: 'params_invalid' | 'query_invalid'): UrlReader {
@@ -85,7 +85,7 @@ function decoded(text: string): string | null {
   return decodedSegment(text.replaceAll('+', ' '))
 }
 
-/** A text that does not read as the schema's type stays a text; the validator then reports the issue. */
+/** A text that cannot be converted to the schema's type stays a text; the validator then reports the issue. */
 function coerced(schema: TSchema, text: string): unknown {
   const kinds = kindsOf(schema)
   if (kinds.has('integer') && INTEGER.test(text)) return Number(text)
@@ -94,7 +94,7 @@ function coerced(schema: TSchema, text: string): unknown {
   return text
 }
 
-/** A parameter is always a text: an issue that calls it a string would not help. */
+/** Rewords an issue that expects a string: every parameter is a text, so that this would not help. */
 function reworded(
   issue: Issue,
   members: Readonly<Record<string, TSchema>> = {},

@@ -31,7 +31,7 @@ import type { EventStream, EventStreamHead } from '../../ports/inference/inferen
 const NO_REMARKS: readonly string[] = []
 const NO_EVENT = new Uint8Array(0)
 
-/** A body that was attached in the handler and does not flow yet; null when none was announced. */
+/** A body that was attached in the handler and is not read yet; null when none was announced. */
 export type ComingBody = Body | UploadBody | null
 
 /** Called once, when every input of the operation is in the call. */
@@ -40,10 +40,10 @@ export type InputsTaken = (call: RequestCall, operation: AnyOperation) => void
 const UNTAKEN: InputsTaken = () => undefined
 
 /**
- * One request: the facts that the stages found, the answer, and the end, which every stage may cause.
- * `pipeline.ts` alone decides about the order of the stages.
+ * One request: the facts that the stages found, the answer, and the end, which every stage may cause. Only
+ * `pipeline.ts` defines the order of the stages.
  *
- * The object is also the `Call`, which is all that the operation sees; the stages fill it.
+ * The object is also the `Call` that the operation gets; the stages fill it.
  */
 export class RequestCall implements Call, CompressibleCall, ExchangeOwner, ReplyFacts {
   readonly deps: PipelineDeps
@@ -61,7 +61,7 @@ export class RequestCall implements Call, CompressibleCall, ExchangeOwner, Reply
   relayed: RelayedRequest | null = null
   headers: Readonly<Partial<Record<HeaderName, string>>> = NO_HEADERS
   idempotency: Repeatable | null = null
-  /** The operation whose statuses and headers the answer has; null until a route is found. */
+  /** The operation that defines the statuses and headers of the answer; null until a route is found. */
   operation: AnyOperation | null = null
   kept: IdempotentCall | null = null
   coming: ComingBody = null
@@ -70,9 +70,9 @@ export class RequestCall implements Call, CompressibleCall, ExchangeOwner, Reply
   #key: KeyRecord | null = null
   /** True when the call's use of the event loop counts for its organization. */
   isSharing = false
-  /** True when it counts as that of calls to models, as it arises. */
+  /** True when it is booked at once, as use by calls to models. */
   isBooked = false
-  /** Measured milliseconds of the loop. */
+  /** Milliseconds of the event loop that were measured. */
   #loopMs = 0
   #events: EventStream | null = null
   /** Start of the current measurement; null outside of one. */
@@ -141,7 +141,7 @@ export class RequestCall implements Call, CompressibleCall, ExchangeOwner, Reply
     return this.#key?.organizationId ?? null
   }
 
-  /** False: the caller's organization must read before it asks for more. */
+  /** False: the caller's organization has too many unread answers and must read them first. */
   get hasRoomToRead(): boolean {
     return this.#key === null || this.deps.host.unread.hasRoom(this.#key.organizationId)
   }
@@ -158,7 +158,7 @@ export class RequestCall implements Call, CompressibleCall, ExchangeOwner, Reply
     return this.operation?.isAnthropic === true || isMessagesPath(this.head.path)
   }
 
-  /** The answer is a failure, which may still wait until the idempotency key is released. */
+  /** True when the answer is a failure, even if it is not sent until the idempotency key is released. */
   get hasFailed(): boolean {
     return this.#failure !== null
   }
@@ -193,7 +193,7 @@ export class RequestCall implements Call, CompressibleCall, ExchangeOwner, Reply
     this.exchange.time.restart(this.#lapAt)
   }
 
-  /** Runs a part of the call whose time counts as the loop's. A part within another part is counted once. */
+  /** Runs a part of the call and measures its time on the loop. A part within another part is counted once. */
   held(act: () => void): void {
     const isOuter = this.beginPart()
     try {
@@ -203,7 +203,7 @@ export class RequestCall implements Call, CompressibleCall, ExchangeOwner, Reply
     }
   }
 
-  /** @returns false within another part, of which `endPart` is not called */
+  /** @returns false inside another part; the caller must not call `endPart` then */
   beginPart(): boolean {
     if (this.#heldSince !== null) return false
     this.#heldSince = performance.now()
@@ -223,7 +223,7 @@ export class RequestCall implements Call, CompressibleCall, ExchangeOwner, Reply
     else next(this, value)
   }
 
-  /** Apart: a function that keeps its inputs makes room for them, also where it is not made. */
+  /** A separate function: one that contains a closure over its inputs allocates memory for them even when the closure is not created. */
   #afterWait<T>(value: Promise<T>, next: (call: this, value: T) => void): void {
     value
       .then((late) => {
@@ -249,7 +249,7 @@ export class RequestCall implements Call, CompressibleCall, ExchangeOwner, Reply
 
   /** Called once, with the operation's outcome. */
   answer(operation: AnyOperation, outcome: Outcome<Success>): void {
-    // A begun stream that its operation left open: the client must not take it for a whole one.
+    // The operation left its stream open: it is cut, so that the client does not take it for complete.
     if (this.#events?.isOpen === true) this.#events.breakOff(NO_EVENT)
     if (!outcome.ok) return this.#finish(() => this.fail(outcome.failure))
     const { value } = outcome
@@ -271,7 +271,7 @@ export class RequestCall implements Call, CompressibleCall, ExchangeOwner, Reply
     compressing.then(send, (cause: unknown) => this.#finish(() => this.crashed(cause)))
   }
 
-  /** Null: building the reply threw, and the call has its failure. */
+  /** Null: building the reply threw, and the call has already failed. */
   #made({ success }: AnyOperation, value: WholeSuccess): Reply | null {
     let reply: Reply | null = null
     this.held(() => {
@@ -301,7 +301,7 @@ export class RequestCall implements Call, CompressibleCall, ExchangeOwner, Reply
     this.exchange.rest()
   }
 
-  /** Sends an answer without an operation, which lacks the request id so far. */
+  /** Sends an answer that no operation made, and adds the request id. */
   send(reply: Reply): void {
     this.exchange.send({ ...reply, headers: [...reply.headers, 'x-request-id', this.requestId] })
   }
@@ -350,7 +350,7 @@ export class RequestCall implements Call, CompressibleCall, ExchangeOwner, Reply
     })
   }
 
-  /** Leaves the loop's account once, if the call entered it. */
+  /** Ends the call's use of the loop in the account of its organization, once, if it was begun. */
   #leaveLoop(): void {
     if (!this.isSharing || this.#key === null) return
     this.isSharing = false
@@ -360,7 +360,7 @@ export class RequestCall implements Call, CompressibleCall, ExchangeOwner, Reply
 
   /**
    * Answers of reads, which can be repeated, are dropped while the caller's organization has too many unread
-   * answers; answers of paid calls go out.
+   * answers; all other answers are sent, since their calls may have been paid for.
    */
   #answerWhole({ method }: AnyOperation, reply: Reply): void {
     if (method !== 'get') return this.exchange.send(reply)

@@ -13,13 +13,13 @@ export interface Route {
   readonly params: UrlReader | null
   readonly query: UrlReader | null
   readonly body: NamedForm | null
-  /** The operation's statuses include 429. */
+  /** True when the operation's statuses include 429. */
   readonly isLimited: boolean
-  /** Its use of the loop counts as that of calls to models. */
+  /** True when its use of the loop counts as use by calls to models. */
   readonly isModelCall: boolean
   /**
-   * The members of the answers of a management write, which clients send back; null for other operations,
-   * where a name near a known one is no slip.
+   * The members of the answers of a management write, which clients may send back unchanged; null for other
+   * operations, where an unknown name is not treated as a typing error.
    */
   readonly answered: ReadonlySet<string> | null
 }
@@ -31,30 +31,30 @@ export interface NamedForm {
 
 export type Match =
   | { readonly kind: 'route'; readonly route: Route; readonly params: ReadonlyMap<string, readonly string[]> }
-  /** The path is known, but a segment that is not an id does not decode; `params` has the others. */
+  /** The path is known, but a segment that is not an id cannot be decoded; `params` has the other segments. */
   | {
       readonly kind: 'undecodable'
       readonly route: Route
       readonly params: ReadonlyMap<string, readonly string[]>
     }
-  /** `route` is set when the path's operation takes every other method. */
+  /** `route` is set when the operation of the path accepts all other methods. */
   | { readonly kind: 'wrong_method'; readonly allowed: readonly string[]; readonly route?: Route }
   | { readonly kind: 'not_served'; readonly what: string; readonly instead: string }
   | { readonly kind: 'unknown' }
 
 export type Routed = Extract<Match, { kind: 'route' | 'undecodable' }>
 
-/** Replaces an id that does not decode: no id contains it, so that the answer is that of an unknown id. */
+/** Replaces an id that cannot be decoded: no id contains this character, so that the answer is that for an unknown id. */
 const UNDECODABLE = '\ufffd'
 
-/** Methods that describe `any`, which takes others too, except the methods that would echo a request to its sender. */
+/** Methods that stand for `any` in descriptions. `any` accepts all methods except those that would echo a request to its sender. */
 export const METHODS_OF_ANY = ['get', 'head', 'post', 'put', 'patch', 'delete', 'options'] as const
 export const ALLOWED_BY_ANY: readonly string[] = METHODS_OF_ANY.map((method) => method.toUpperCase())
 const NEVER_RELAYED: ReadonlySet<string> = new Set(['connect', 'trace'])
 
 const NO_PARAMS: ReadonlyMap<string, readonly string[]> = new Map()
 
-/** Compiles operations into a lookup. Throws on a bug in the definitions: two operations with the same method and path. */
+/** Compiles operations into a lookup. Throws for two operations with the same method and path, which is a bug in the definitions. */
 export function buildRouteTable(operations: readonly AnyOperation[]): RouteTable {
   const table = new RouteTable()
   for (const operation of operations) table.add(routeOf(operation))
@@ -81,14 +81,14 @@ const MESSAGES_PATH = `${API_PREFIX}/messages`
 export class RouteTable {
   readonly #root = new Node()
   readonly #scimRoot = new Node()
-  /** Paths without parameters by their full text: the hot paths need a single lookup. */
+  /** Paths without parameters by their full text: frequent paths need only one lookup. */
   readonly #literal = new Map<string, Node>()
   /** Routes whose last parameter takes the rest of the path. */
   readonly #rests: Rest[] = []
   /** Routes at the root, each with the literal start of its paths. */
   readonly #atRoot: { readonly route: Route; readonly start: string }[] = []
 
-  /** Beginnings of paths before the id of a model, which has two segments. */
+  /** Beginnings of paths that are followed by the id of a model, which has two segments. */
   readonly #beforeIds = new Set<string>()
 
   /** Paths of all operations below a prefix, as in OpenAPI, with the prefix. */
@@ -139,7 +139,7 @@ export class RouteTable {
     return false
   }
 
-  /** Finds a path whose segment is the whole id of a model: clients encode its slash as that of any text. */
+  /** Finds a path in which one segment is the whole id of a model: clients also encode its slash. */
   #findWholeId(method: string, path: string): ReturnType<typeof pick> {
     for (const start of this.#beforeIds) {
       const id = path.startsWith(start) ? path.slice(start.length) : ''
@@ -149,7 +149,7 @@ export class RouteTable {
     return null
   }
 
-  /** Decodes nothing and tolerates nothing: a relay passes the path on as sent. */
+  /** Finds a path at the root, without decoding or tolerating deviations: a relay passes the path on as sent. */
   #findAtRoot(method: string, path: string): Match | null {
     const found = this.#atRoot.find(
       ({ start }) => path.startsWith(start) && path.length > start.length && path[start.length] !== '/',
@@ -164,7 +164,7 @@ export class RouteTable {
     return pickRoute(route, [first, rest])
   }
 
-  /** @param allowed methods that the path takes by other routes */
+  /** @param allowed methods that other routes accept at the path */
   #findRest(method: string, given: readonly (string | null)[], allowed: readonly string[]): Match | null {
     const found = this.#rests.filter(({ segments }) => isBelow(segments, given))
     const rest = found.find(({ route }) => route.operation.method === method)
@@ -187,13 +187,13 @@ export class RouteTable {
 const MODEL_ID = '{author}/{slug}'
 const UNKNOWN: Match = { kind: 'unknown' }
 
-/** A path without an operation, which clients may know. */
+/** The match for a path without an operation, which clients may know. */
 function notServed(path: string): Match {
   const instead = servedInstead(path)
   return instead === null ? UNKNOWN : { kind: 'not_served', what: path, instead }
 }
 
-/** Whether the author has a slash, which no author has: the segment is a whole id. */
+/** True if the segment is a whole id: the author of a model never contains a slash. */
 function hasWholeId(match: NonNullable<ReturnType<typeof pick>>): boolean {
   return match.kind !== 'wrong_method' && match.params.get('author')?.[0]?.includes('/') === true
 }
@@ -246,16 +246,13 @@ class Node {
   }
 }
 
-/**
- * A node of the tree that a path leads to, and the values of the path's parameters; null stands for a value
- * that does not decode.
- */
+/** A node that matches a path, and the values of the path's parameters; null stands for a value that cannot be decoded. */
 interface Place {
   readonly node: Node
   readonly values: readonly (string | null)[]
 }
 
-/** Every node that a path leads to: the nodes by literal segments come before the nodes by parameters. */
+/** Every node that matches a path: nodes for literal segments come before nodes for parameters. */
 function* walk(
   node: Node,
   [segment, ...below]: readonly (string | null)[],
@@ -271,8 +268,8 @@ function* walk(
 }
 
 /**
- * A literal segment wins where its node has the method. With any other method, the parameter may have the
- * name of an action as its value.
+ * A literal segment takes precedence if its node has the method. For any other method, the segment may be the
+ * value of a parameter that equals the name of an action.
  */
 function pick(
   places: readonly Place[],
@@ -296,7 +293,7 @@ function pickRoute(route: Route, values: readonly (string | null)[]): Routed {
   return { kind: params.size === route.names.length ? 'route' : 'undecodable', route, params }
 }
 
-/** Whether the parameter is an id. The rest of a path is not one, even if its parameter's name ends like one. */
+/** Whether the parameter is an id. The rest of a path is not one, even if the name of its parameter ends like that of an id. */
 function isId({ names, operation }: Route, index: number): boolean {
   const isRest = operation.input.hasRest === true && index === names.length - 1
   return !isRest && names[index]?.endsWith('_id') === true

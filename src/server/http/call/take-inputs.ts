@@ -19,8 +19,8 @@ import { UploadBody, uploadOf } from '../body/upload.ts'
 
 /**
  * The stage of validation: reads the declared inputs of the operation from the request into the call, and
- * nothing else. The line and the headers come first, since they cost least; the body waits until a
- * repeatable call has claimed its key. An invalid input ends the call here.
+ * nothing else. The request line and the headers are read first, since they cost least; the body is read after
+ * a repeatable call has claimed its key. An invalid input ends the call here.
  */
 export function takeInputs(call: RequestCall, taken: InputsTaken): void {
   const { match } = call
@@ -34,7 +34,7 @@ export function takeInputs(call: RequestCall, taken: InputsTaken): void {
   takeTurn(call, route.operation)
 }
 
-/** @returns whether the call goes on */
+/** @returns whether the call continues */
 function takeLine(call: RequestCall, { kind, route, params }: Routed): boolean {
   if (kind === 'undecodable') {
     call.fail({ name: 'params_invalid', detail: 'A percent-encoded part is not UTF-8.' })
@@ -57,13 +57,13 @@ function takeUrl(call: RequestCall, part: 'params' | 'query', reader: UrlReader,
   return read.ok
 }
 
-/** Faults of a JSON body that the head shows are decided before the wait for the key, which may be long. */
+/** Refuses a JSON body if the head already shows a fault, before the wait for the key, which may be long. */
 function announcedRefusal({ head, coming }: RequestCall, { body: form }: Route): Failure | null {
   if (form === null || coming instanceof UploadBody) return null
   return contentRefusal(head) ?? coming?.refusal ?? null
 }
 
-/** For operations whose answers are kept: a repeated call waits here for the first call, with its body unread. */
+/** For operations whose answers are stored: a repeated call waits here for the first call, before its body is read. */
 function takeTurn(call: RequestCall, operation: AnyOperation): void {
   if (operation.idempotent === undefined) return takeBody(call)
   const read = repeatableOf(operation, call, call.head)
@@ -110,7 +110,7 @@ function taken(call: RequestCall): void {
   call.inputsTaken(call, call.match.route.operation)
 }
 
-/** The whole synchronous part of a small call to a model runs here. */
+/** Runs the whole synchronous part of a small call to a model. */
 function bodyCame(call: RequestCall, received: Outcome<Uint8Array>): void {
   const isMeasured = call.isBooked && call.beginPart()
   try {
@@ -145,14 +145,14 @@ function validated(call: RequestCall, verdict: BodyVerdict): void {
   taken(call)
 }
 
-/** A slip often is why a member is missing: one answer names both. */
+/** Adds typing errors to the failure: a misspelled member is often the reason why another is missing, and one answer names both. */
 function withSlips(failure: Failure, slips: readonly Issue[]): Failure {
   if (slips.length === 0) return failure
   const { issues = [] } = failure.metadata ?? {}
   return { ...failure, metadata: { ...failure.metadata, issues: [...slips, ...issues].slice(0, ISSUES_MAX) } }
 }
 
-/** Names members that nothing reads, in a header. @returns of a management write, members that were meant to be other ones */
+/** Names members that Sluice does not read in a response header. @returns for a management write, members that are probably misspelled */
 function takeOthers(call: RequestCall, others: readonly OtherMember[]): readonly Issue[] {
   const { operation, answered, isModelCall } = call.match.route
   if (operation.area === 'scim') return []
@@ -178,9 +178,9 @@ function bodyOfCall({ coming }: RequestCall): Body | null {
 }
 
 /**
- * Parses and validates a JSON body: at once when that is cheap, otherwise in a short job. Failures: also busy
- * and its kin.
- * @param bytes only lent up to INLINE_JSON_BYTES_MAX; larger bodies are moved away
+ * Parses and validates a JSON body: at once when that is cheap, otherwise in a short job. Failures also
+ * include busy and similar ones.
+ * @param bytes only lent up to INLINE_JSON_BYTES_MAX; larger bodies are transferred
  */
 function readJson(call: RequestCall, bytes: Uint8Array): BodyVerdict | Promise<BodyVerdict> {
   const { name, form } = formOf(call)
@@ -200,7 +200,7 @@ function readJson(call: RequestCall, bytes: Uint8Array): BodyVerdict | Promise<B
 function withOwnBytes(verdict: Verdict, { bytes, places }: KeptSource, body: Body | null): BodyVerdict {
   const own = body?.kept(bytes) ?? null
   if (own === null) return NO_ROOM
-  // Objects that are spread and then changed cost a call of the runtime for each change.
+  // Built explicitly: changing an object after spreading it costs a runtime call for each change.
   return { ok: true, value: verdict.value, bulk: verdict.bulk, source: { bytes: own, places } }
 }
 
@@ -214,7 +214,7 @@ async function readInJob(
     transfer: [input.bytes.buffer as ArrayBuffer],
     signal,
   })
-  // A thread that has the bytes keeps them until its end, even when the client leaves.
+  // A thread keeps the bytes until it ends, even when the client disconnects.
   body?.lend()
   try {
     const read = await job
@@ -224,7 +224,7 @@ async function readInJob(
   }
 }
 
-/** The body as its operation sees it, with its bytes where the form keeps them. */
+/** The body as its operation gets it, with its bytes if the form keeps them. */
 function takenOf(call: RequestCall, verdict: Verdict): Record<string, unknown> {
   const { form } = formOf(call)
   const body = bodyOfCall(call)
@@ -246,9 +246,9 @@ export function bodyOf({ value, bulk: large }: Verdict, bulk: string | undefined
 type Verdict = Extract<BodyVerdict, { ok: true }>
 type KeptSource = NonNullable<Verdict['source']>
 
-/** Members of a body that nothing reads. */
+/** Lists members of a body that Sluice does not read. */
 const IGNORED_HEADER = 'x-sluice-ignored'
-/** The same, of a body for a model. */
+/** As IGNORED_HEADER, for calls to models. */
 const DROPPED_HEADER = 'x-sluice-dropped'
 const NO_ROOM = fail('busy', { retryAfterS: 1 })
 const NOTHING = new Uint8Array(0)

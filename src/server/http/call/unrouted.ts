@@ -6,7 +6,7 @@ import type { Match, Routed } from './route-table.ts'
 import type { RequestCall } from './request-call.ts'
 
 const NO_CONTENT = 204
-/** Segments of the prefix, which clients leave out or write twice. */
+/** Segments of the prefix, which clients may omit or repeat. */
 const OF_PREFIX: readonly string[] = API_PREFIX.split('/').slice(1)
 /** The segment that clients of OpenAI and Anthropic may add to their base URL. */
 const VERSION = OF_PREFIX.at(-1) ?? ''
@@ -20,7 +20,7 @@ export function answerUnrouted(call: RequestCall, match: Exclude<Match, Routed>)
   if (head.declared !== 0) call.exchange.receive(0)
   if (match.kind === 'wrong_method') {
     if (deps.cors.isPreflight(head)) return answerPreflight(call, match.allowed)
-    // The answer names the operation that takes the path's other methods.
+    // The answer names the operation that accepts the other methods of the path.
     if (match.route !== undefined) call.operation = match.route.operation
     return call.fail({ name: 'method_not_allowed', fields: { allowed: match.allowed.join(', ') } })
   }
@@ -36,7 +36,7 @@ export function answerUnrouted(call: RequestCall, match: Exclude<Match, Routed>)
   })
 }
 
-/** Names the path, the path that the client probably meant, and what mends a wrong base URL. */
+/** Names the path, the path that the client probably meant, and how to fix a wrong base URL. */
 function routeUnknown({ deps: { table }, head: { path, method } }: RequestCall): Failure {
   const meant = meantPath(path, (other) => table.find(method, other))
   if (meant.match.kind === 'not_served') return notServed(path, meant.match.instead)
@@ -65,8 +65,8 @@ export function answerPreflight(call: RequestCall, allowed: readonly string[]): 
 }
 
 /**
- * Operations by the first two segments, after prefix and version, of the paths that LiteLLM's proxy has for
- * them: who comes from it tries these.
+ * Operations of Sluice for the paths of LiteLLM's proxy, by the first two segments after prefix and version:
+ * users who migrate from it try these paths.
  */
 export const EQUIVALENTS: ReadonlyMap<string, readonly string[]> = new Map([
   ['key/generate', ['POST /keys']],
@@ -95,7 +95,7 @@ export const EQUIVALENTS: ReadonlyMap<string, readonly string[]> = new Map([
   ['global/spend', ['GET /activity']],
 ])
 
-/** Operations that do what another proxy does at this path, each with its method; empty for an unknown path. */
+/** Operations that correspond to this path of another proxy, each with its method; empty for an unknown path. */
 function foreignEquivalents(path: string): readonly string[] {
   const segments = path.toLowerCase().split('/', SEGMENTS_READ_MAX)
   const from = segments.findIndex((segment) => segment !== '' && !OF_PREFIX.includes(segment))
@@ -118,7 +118,7 @@ const COMPARED_SEGMENTS_MAX = 8
 const COMPARED_CHARS_MAX = 160
 
 /**
- * The path of an operation that a client may have meant; null when none is near.
+ * The path of an operation that a client may have meant; null when none is similar.
  * @param paths as in OpenAPI, with their prefix
  */
 export function nearestPath(requested: string, paths: Iterable<string>): string | null {
@@ -139,7 +139,7 @@ export function nearestPath(requested: string, paths: Iterable<string>): string 
   return best
 }
 
-/** A parameter matches any segment; a missing version or prefix costs two. */
+/** Number of mistakes: a parameter matches any segment; a missing version or prefix counts as two. */
 function distanceOf(given: readonly string[], path: readonly string[], most: number): number {
   if (given.length === path.length) return between(given, path, most)
   // `/embeddings` and `/v1/embeddings` for `/api/v1/embeddings`.
@@ -149,13 +149,13 @@ function distanceOf(given: readonly string[], path: readonly string[], most: num
 }
 
 function between(given: readonly string[], path: readonly string[], most: number): number {
-  // A path of parameters alone would match everything.
+  // A path that consists only of parameters would match everything.
   if (!path.some((segment) => segment !== '' && !segment.startsWith('{'))) return most + 1
   let distance = 0
   for (const [at, segment] of path.entries()) {
     const text = given[at] ?? ''
     if (segment.startsWith('{') && text !== '') continue
-    // With more mistakes than a third of its letters a segment is another word.
+    // A segment with mistakes in more than a third of its letters is a different word.
     const allowed = Math.min(most - distance, Math.max(1, Math.floor(segment.length / LETTERS_PER_MISTAKE)))
     const mistakes = editDistance(text, segment, Math.max(0, allowed))
     if (mistakes > allowed) return most + 1
@@ -187,9 +187,9 @@ const ELSEWHERE: ReadonlyMap<string, string> = new Map([
 
 const UNKNOWN: Match = { kind: 'unknown' }
 
-/** What a path without a route was probably meant for. */
+/** The path that a client probably meant by a path without a route. */
 interface MeantPath {
-  /** The path with the prefix once; null: it has the prefix once, or nothing is at the other path. */
+  /** The path with the prefix exactly once; null: it already is, or there is nothing at the corrected path. */
   readonly path: string | null
   readonly match: Match
   /** How to correct the call, as a sentence; empty without one. */
@@ -207,7 +207,7 @@ function meantPath(path: string, find: (path: string) => Match): MeantPath {
   const match: Match = from < 0 || isWhole ? UNKNOWN : find(whole)
   if (match.kind === 'unknown') {
     const first = segments[from]?.toLowerCase() ?? ''
-    // The API has paths below /admin, too: another one there is a misspelled operation.
+    // The API also has paths below /admin: another path there is a misspelled operation.
     const hint = isWhole && first === 'admin' ? undefined : ELSEWHERE.get(first)
     return { path: null, match, hint: hint ?? '' }
   }

@@ -1,4 +1,4 @@
-/** An element with attributes and children; texts stay texts, whatever is in them. */
+/** An element with attributes and children; texts are never parsed as HTML. */
 export function element<K extends keyof HTMLElementTagNameMap>(
   name: K,
   attributes: Readonly<Record<string, string>> = {},

@@ -1,10 +1,10 @@
-/** Searches the pages of the documentation by an index that the build makes; runs in browsers and in tests. */
+/** Searches the pages of the documentation with an index created by the build; runs in browsers and in tests. */
 export interface SearchIndex {
   /** Path and title. */
   readonly pages: readonly (readonly [path: string, title: string])[]
-  /** Place of the page, anchor and heading; no anchor: the beginning of the page. */
+  /** Index of the page, anchor and heading; an empty anchor means the beginning of the page. */
   readonly sections: readonly (readonly [page: number, id: string, title: string])[]
-  /** By word, alternating: how far a section is from the one before it, and the weight of the word in it. */
+  /** For each word, pairs of numbers: the distance of a section from the previous one, and the weight of the word in it. */
   readonly terms: Readonly<Record<string, readonly number[]>>
 }
 
@@ -14,7 +14,7 @@ export interface SearchResult {
   readonly title: string
 }
 
-/** Words that say nothing of a subject. */
+/** Words that do not indicate a subject. */
 const EMPTY = new Set(
   (
     'a an and are as at be by can could do does for from get give had has have how i if in into is it its make me mean my no not of on ' +
@@ -22,9 +22,9 @@ const EMPTY = new Set(
     'which who why will with would you your'
   ).split(' '),
 )
-/** Names that look like a word with an ending: `cors` is not `core`. */
+/** Names that look like a word with an ending: `cors` does not mean `core`. */
 const NAMES = new Set(['cors'])
-/** Other words for those of the pages. */
+/** Synonyms of words on the pages. */
 const SAME: Readonly<Record<string, readonly string[]>> = {
   price: ['cost'],
   expensive: ['cost'],
@@ -46,17 +46,17 @@ const SAME: Readonly<Record<string, readonly string[]>> = {
   picture: ['image'],
   film: ['video'],
 }
-/** The same by their stems, as questions are looked up. */
+/** Synonyms by their stems, as questions are looked up. */
 const SAME_STEMS = new Map(Object.entries(SAME).map(([word, others]) => [stemOf(word), others.map(stemOf)]))
-/** What another word counts, in parts of the asked one. */
+/** Weight of a synonym relative to the word in the question. */
 const SAME_SHARE = 0.4
-/** What a word counts that only begins as the asked one. */
+/** Weight of a word that only begins with the word in the question. */
 const PREFIX_SHARE = 0.5
 const PREFIX_CHARS_MIN = 3
-/** What the second best section of a page adds to it. */
+/** Share of the score of a page's second best section that is added to the best. */
 const SECOND_SHARE = 0.25
 
-/** The words of a text, as the index has them. */
+/** The words of a text in the form of the index. */
 export function termsOf(text: string): readonly string[] {
   const whole = text.toLowerCase().match(/[a-z0-9]+(?:[_.][a-z0-9]+)*/g) ?? []
   return whole.flatMap((word) => {
@@ -65,12 +65,12 @@ export function termsOf(text: string): readonly string[] {
   })
 }
 
-/** A number that is neither a status nor a port nor a year names no subject. */
+/** True for a number that names no subject: it is neither a status nor a port nor a year. */
 function isAmount(word: string): boolean {
   return /^[\d._]+$/.test(word) && !/^\d{3,5}$/.test(word)
 }
 
-/** The word without the endings of English that change no subject. */
+/** The word without English endings that do not change its subject. */
 function stemOf(word: string): string {
   if (NAMES.has(word) || /[_.\d]/.test(word) || word.length < 4) return word
   const single = word
@@ -78,7 +78,7 @@ function stemOf(word: string): string {
     .replace(/(ss|x|ch|sh)es$/, '$1')
     .replace(/([^su])s$/, '$1')
   const bare = single.replace(/(?:ing|ed)$/, '')
-  // Too short a rest is another word: `embed`, `string`.
+  // If the rest is too short, the ending belongs to the word: `embed`, `string`.
   if (bare === single || bare.length < 4 || !/[aeiouy]/.test(bare)) return single.replace(/e$/, '')
   return bare.replace(/([bdgmnprt])\1$/, '$1').replace(/e$/, '')
 }
@@ -139,7 +139,7 @@ function scoresOf(index: SearchIndex, term: string): ReadonlyMap<number, number>
   }
   add(term, 1)
   for (const other of SAME_STEMS.get(term) ?? []) add(other, SAME_SHARE)
-  // The last word may still be written, and some names are longer than what people ask.
+  // The last word may be incomplete, and some names are longer than the words that people type.
   if (scores.size === 0 && term.length >= PREFIX_CHARS_MIN)
     for (const word of Object.keys(index.terms)) if (word.startsWith(term)) add(word, PREFIX_SHARE)
   return scores

@@ -1,9 +1,9 @@
-/** The script of every page of the documentation: copies blocks, searches and shows a theme. Nothing needs it for reading. */
+/** The script of every page of the documentation: copies blocks, searches and shows a theme. The pages can be read without it. */
 import type { THEME_STORED } from '../../../schemas/api-prefix.ts'
 import { element } from './elements.ts'
 import { search, type SearchIndex } from './guides-search.ts'
 
-/** Milliseconds for which a button says that it has copied. */
+/** Milliseconds for which a button shows that it has copied. */
 const COPIED_MS = 1_500
 
 /** The build writes it next to this script. */
@@ -12,7 +12,7 @@ const RESULTS_ID = 'results'
 
 let index: Promise<SearchIndex> | null = null
 
-/** As the dashboard has it: where both are at one address, a choice holds for both. */
+/** The same name as in the dashboard: if both are at one address, a choice applies to both. */
 const STORED: typeof THEME_STORED = 'sluice-theme'
 const SYSTEM = 'auto'
 const THEMES = { [SYSTEM]: 'System', light: 'Light', dark: 'Dark' }
@@ -37,7 +37,8 @@ async function copy(block: HTMLElement, button: HTMLElement): Promise<void> {
     await navigator.clipboard.writeText(text.trimEnd())
     button.textContent = 'Copied'
   } catch {
-    // Browsers give the clipboard to pages of HTTPS and of the own machine alone: the text is marked instead.
+    // Browsers allow access to the clipboard only on pages served by HTTPS or by the local machine: otherwise
+    // the text is selected.
     getSelection()?.selectAllChildren(block)
     button.textContent = 'Marked'
   }
@@ -50,7 +51,7 @@ function loadIndex(): Promise<SearchIndex> {
   return index
 }
 
-/** Puts a search into the head of the page; `/` leads there. */
+/** Adds a search to the head of the page; `/` focuses it. */
 function addSearch(): void {
   const input = element('input', {
     type: 'search',
@@ -104,7 +105,7 @@ function move(event: Event, to: HTMLElement | null): void {
   to.focus()
 }
 
-/** The arrow keys go through the results, and back to the question. */
+/** Moves through the results with the arrow keys, and back to the question. */
 function moveWithin(event: KeyboardEvent, input: HTMLElement): void {
   const item = event.target instanceof Element ? event.target.closest('li') : null
   const other =
@@ -117,7 +118,7 @@ function moveWithin(event: KeyboardEvent, input: HTMLElement): void {
   else move(event, other?.querySelector('a') ?? null)
 }
 
-/** Shows the theme that was chosen in this browser, and puts a choice of it into the head of the page. */
+/** Applies the theme chosen in this browser, and adds a choice of themes to the head of the page. */
 function addTheme(): void {
   const options = Object.entries(THEMES).map(([value, text]) => element('option', { value }, text))
   const choice = element('select', { 'aria-label': 'Theme' }, ...options)

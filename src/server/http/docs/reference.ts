@@ -1,4 +1,4 @@
-/** The script of the reference: makes the forms that send calls to this node, each when it is opened. */
+/** The script of the reference: creates the forms that send calls to this node, each when it is opened. */
 import { pathWith, type TriedCall } from './tried-call.ts'
 import { element } from './elements.ts'
 
@@ -15,7 +15,7 @@ const SHOWN_CHARS_MAX = 100_000
 /** Types of answers that are texts. */
 const TEXT = /^(?:text\/|application\/(?:[\w.-]+\+)?json)/
 
-/** The form of one call: its key, its inputs and its body, and what came back. */
+/** The form of one call: its key, its inputs, its body, and the answer. */
 function tryForm(call: TriedCall): HTMLElement {
   const key = field('Key', element('input', { type: 'password', autocomplete: 'off', spellcheck: 'false' }))
   const inputs = call.inputs.map(({ name, value, isRequired }) => ({
@@ -78,7 +78,7 @@ function request(
   const headers = new Headers()
   if (key !== '') headers.set(keyHeader, keyHeader === 'Authorization' ? `Bearer ${key.trim()}` : key.trim())
   if (contentType !== null) headers.set('Content-Type', contentType)
-  // Cookies of other pages of this host stay at home.
+  // Cookies of other pages on this host are not sent.
   const common: RequestInit = { method, headers, credentials: 'omit', redirect: 'manual', cache: 'no-store' }
   if (upload === null || file === undefined) return body === undefined ? common : { ...common, body }
   if (upload === 'raw') return { ...common, body: file }

@@ -3,7 +3,7 @@ export interface TriedCall {
   readonly method: string
   /** With its prefix, and `{name}` for parameters. */
   readonly path: string
-  /** The last parameter takes slashes as they are. */
+  /** True when the last parameter keeps slashes unencoded. */
   readonly keepsSlashes: boolean
   readonly keyHeader: 'Authorization' | 'x-sluice-key'
   readonly contentType: string | null
@@ -32,7 +32,7 @@ export function pathWith(call: TriedCall, values: ReadonlyMap<string, string>): 
   return query.size === 0 ? path : `${path}?${query}`
 }
 
-/** A path with its parameters filled in. @param keepsSlashes some paths take slashes and colons as they are */
+/** A path with its parameters filled in. @param keepsSlashes true for paths that keep slashes and colons unencoded */
 export function filledPath(path: string, valueOf: (name: string) => string, keepsSlashes: boolean): string {
   return path.replace(/\{(\w+)\}/g, (_, name: string) => {
     const value = encodeURIComponent(valueOf(name))

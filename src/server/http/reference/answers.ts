@@ -5,16 +5,16 @@ import type { Json } from './openapi-json.ts'
 /** An answer to the example of an operation, as a test recorded it from a real call. */
 export interface ExampleAnswer {
   readonly status: number
-  /** Without its parameters; null: the answer has no body. */
+  /** The media type without parameters; null: the answer has no body. */
   readonly mediaType: string | null
-  /** JSON, or the text of another type; absent: bytes that are no text, or no body. */
+  /** JSON, or the text of another type; absent: binary content, or no body. */
   readonly body?: unknown
 }
 
-/** By the id of an operation. */
+/** Example answers by the id of the operation. */
 export type ExampleAnswers = Readonly<Record<string, ExampleAnswer>>
 
-/** The build puts the file there, from `answers.json` next to this module. */
+/** The build writes the file here, from `answers.json` next to this module. */
 const BUILT = new URL('../docs/answers.json', import.meta.url)
 const NONE: ExampleAnswers = {}
 
@@ -27,7 +27,7 @@ export function exampleAnswers(): ExampleAnswers {
   }
 }
 
-/** The responses of an operation, of which the one with the status of the answer has the answer as example. */
+/** The responses of an operation; the recorded answer is added as example to the response with its status. */
 export function withExample(responses: Json, answer: ExampleAnswer | undefined): Json {
   const response = responses[answer?.status ?? '']
   if (answer?.body === undefined || !isObject(response) || !isObject(response['content'])) return responses

@@ -12,14 +12,14 @@ import { WRITTEN_ORIGIN } from './docs-page.ts'
 export type Page = Omit<Reply, 'statusLine'>
 
 const compress = promisify(brotliCompress)
-/** A medium quality: the OpenAPI document takes some hundredths of a second in the thread pool, once. */
+/** A medium quality: compressing the OpenAPI document takes some hundredths of a second in the thread pool, once. */
 const BROTLI_QUALITY = 5
 /** Bytes below which compression saves nothing. */
 const COMPRESS_BYTES_MIN = 1_024
 const OK = 200
 const NOT_MODIFIED = 304
 
-/** One encoding of an asset. Each has a strong tag of its own: equal tags promise equal bytes. RFC 9110 §8.8.3. */
+/** One encoding of an asset. Each has its own strong tag, since equal tags promise equal bytes. RFC 9110 §8.8.3. */
 interface Form {
   readonly bytes: Uint8Array
   readonly etag: string
@@ -37,7 +37,7 @@ export class Asset {
   readonly #read: () => Promise<Uint8Array>
   readonly #headers: readonly string[]
   #loaded: Loaded | Promise<Loaded> | null = null
-  /** What the loaded text shows as the address of this installation. */
+  /** The address of this installation that the loaded text shows. */
   #origin = ''
 
   /** @param contentType of UTF-8 text */
@@ -55,7 +55,7 @@ export class Asset {
     return new Asset(contentType, () => readFile(file), headers)
   }
 
-  /** @param origin takes the place of the address that samples are written with */
+  /** @param origin replaces the address in the samples */
   page(head: RequestHead, origin: string): Page | Promise<Page> {
     if (this.#origin !== origin) this.#loaded = null
     this.#origin = origin
@@ -82,7 +82,7 @@ export class Asset {
     }
   }
 
-  /** In pages alone: other texts have no samples. */
+  /** Replaces the address, only in pages: other texts have no samples. */
   #withOrigin(bytes: Uint8Array): Uint8Array {
     if (!this.#contentType.startsWith('text/html') || this.#origin === WRITTEN_ORIGIN) return bytes
     return Buffer.from(Buffer.from(bytes).toString().replaceAll(WRITTEN_ORIGIN, escaped(this.#origin)))

@@ -9,7 +9,7 @@ import { scopesText } from '../../../schemas/keys/permissions.ts'
 
 const UNAUTHORIZED: number = FAILURES.credentials_missing.status[0]
 const RATE_LIMITED: number = FAILURES.rate_limited.status[0]
-/** Statuses whose replies name the time of a retry. */
+/** Statuses whose replies state when to retry. */
 const RETRIED: readonly number[] = [
   FAILURES.rate_limited.status[0],
   FAILURES.busy.status[0],
@@ -127,7 +127,7 @@ function errorContent({ area, tellsAccount, tellsParam, isAnthropic }: AnyOperat
 
 interface Gate {
   readonly failure: FailureName
-  /** Empty: the text on the kind of the key says it. */
+  /** Empty: the text about the kind of the key covers it. */
   readonly text: string
 }
 

@@ -37,7 +37,7 @@ export const COMMON_HEADERS: Json = {
   },
 }
 
-/** The header from which clients of Anthropic take the id. */
+/** The header in which Anthropic's clients expect the id. */
 export const ANTHROPIC_HEADERS: Json = { 'request-id': { $ref: '#/components/headers/RequestId' } }
 
 export const LIST_HEADERS = {
@@ -49,7 +49,7 @@ export const IGNORED_HEADERS = {
   'x-sluice-ignored': 'Unknown fields of the body, comma-separated; at most 20.',
 }
 
-/** Headers of every answer to a key with a limit, for limited operations. */
+/** Headers of every answer to a key with a rate limit, for limited operations. */
 export const LIMIT_HEADERS: Json = Object.fromEntries(
   Object.entries({
     'RateLimit-Policy': [

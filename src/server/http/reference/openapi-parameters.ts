@@ -31,7 +31,7 @@ export const PARAMETER_TEXTS: Readonly<Record<string, string>> = {
   provider: 'Slug of a provider; returns only its entries.',
 }
 
-/** The description of a parameter: that of its shape or of its name; empty when there is neither. */
+/** The description of a parameter: from its shape, else by its name; empty when there is neither. */
 function parameterDescription(name: string, schema: TSchema): { readonly description?: string } {
   const description = descriptionOf(schema) ?? PARAMETER_TEXTS[name]
   return description === undefined ? {} : { description }

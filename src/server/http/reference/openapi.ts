@@ -58,7 +58,7 @@ export function openApiOf(
     const bare = operationOf(operation, schemas)
     const documented = { ...bare, responses: withExample(bare.responses, answers[operation.id]) }
     if (operation.method !== 'any') path[operation.method] = documented
-    // OpenAPI has no word for all methods: each method has the same text with an id of its own.
+    // OpenAPI cannot express all methods at once: each method has the same text with its own id.
     else for (const method of METHODS_OF_ANY) path[method] = ofAny(operation, method, documented)
   }
   return {
@@ -115,7 +115,7 @@ function ofAny(operation: AnyOperation, method: string, documented: Json): Json 
   }
 }
 
-/** Operations of tests may have tags without a text. */
+/** Typed loosely: operations in tests may have tags without a text. */
 const TAG_TEXTS: Readonly<Record<string, TagText>> = TAGS
 
 function tagsOf(operations: readonly AnyOperation[]): readonly Json[] {
@@ -131,7 +131,7 @@ function tagsOf(operations: readonly AnyOperation[]): readonly Json[] {
   })
 }
 
-/** Schemas that no single operation has: errors and webhooks. */
+/** Schemas that do not belong to a single operation: errors and webhooks. */
 function commonSchemas(): Record<string, unknown> {
   const errors = {
     Error: ErrorEnvelope,
@@ -216,7 +216,7 @@ function operationOf(
   }
 }
 
-/** `inference, intern or management`, as the pages write it. */
+/** Formats `inference, intern or management` as the pages do. */
 const KINDS = new Intl.ListFormat('en-GB', { type: 'disjunction' })
 
 function descriptionOf(operation: AnyOperation): string {
@@ -228,7 +228,7 @@ function descriptionOf(operation: AnyOperation): string {
     .join(' ')
 }
 
-/** Members of the body may be ones that nothing reads; calls to models name them otherwise. */
+/** True when the body may have members that Sluice does not read and names in a header; calls to models use another header. */
 function ignoresMembers({ input: { body }, area, tag }: AnyOperation): boolean {
   if (body === undefined || area === 'scim' || tag === 'embeddings') return false
   const { schema, isDigested, keepsOthers }: BodyForm = BODIES[body]
@@ -253,7 +253,7 @@ const UNMODIFIED: Json = {
   },
 }
 
-/** Answers that conditions and ranges add to a download. */
+/** Answers to a download with conditions or ranges. */
 function partialAnswers(mediaType: string, schemaName: string): Json {
   const requestId = { 'x-request-id': { $ref: '#/components/headers/RequestId' } }
   return {
@@ -282,8 +282,8 @@ function pascal(id: string): string {
 }
 
 /**
- * What becomes of each field of a request where the provider speaks another form: `dropped`, `refused`, or
- * the paths that it is mapped to, by the form of the provider.
+ * How each field of a request is treated when the provider uses another dialect: `dropped`, `refused`, or the
+ * paths that it is mapped to, by the provider's dialect.
  */
 function translationOf(body: BodyName | undefined): Json {
   const dialect = DIALECTS.find((one) => one === body)

@@ -33,7 +33,7 @@ import { inline } from './pages/html.ts'
 import { HEALTH, READ_POLICY, REFERENCE_POLICY, WRITTEN_ORIGIN } from './docs-page.ts'
 
 const ROOT = '/'
-/** Lists the addresses of all pages, for a browser and for a caller by hand. */
+/** The page at `/`: redirects a browser, and lists the addresses of all pages in JSON for other clients. */
 const BEGINNING: Page = {
   status: 302,
   headers: [
@@ -49,7 +49,7 @@ const BEGINNING: Page = {
   body: `${JSON.stringify({ service: 'sluice', api: API_PREFIX, docs: DOCS_PATH, openapi: OPENAPI_PATH, health: '/healthz' })}\n`,
 }
 
-/** Whether this front takes calls, for a load balancer; the admin port shows the reason. */
+/** Reports whether this front accepts calls, for a load balancer; the admin port shows the reason. */
 const READY_PATH = '/readyz'
 const READY: Page = {
   status: 200,
@@ -57,12 +57,12 @@ const READY: Page = {
   body: '{"status":"ready"}',
 }
 
-/** The build puts the files of the pages here. */
+/** The build writes the files of the pages here. */
 const DOCS_FILES = new URL('../docs/', import.meta.url)
-/** The document of all operations as the build wrote it: to derive it takes a tenth of a second, which no front spends. */
+/** The document of all operations, written by the build: deriving it takes a tenth of a second, which fronts save. */
 export const BUILT_OPENAPI = Asset.ofFile('application/json', new URL(basename(OPENAPI_PATH), DOCS_FILES))
 
-/** What pages load, and its types. */
+/** Files that pages load, and their types. */
 const LOADED = [
   [`${DOCS_PATH}/guides.css`, 'text/css'],
   [`${DOCS_PATH}/guides.js`, 'text/javascript'],
@@ -96,7 +96,7 @@ export class Site {
     ])
   }
 
-  /** @param obstacle why the front that serves these pages takes no calls; null: it does */
+  /** @param obstacle returns why the front that serves these pages accepts no calls; null: it accepts calls */
   follow(obstacle: () => FailureName | null): void {
     this.#obstacle = obstacle
   }
@@ -144,19 +144,16 @@ const NAMES = Object.keys(FAILURES) as FailureName[]
 /** Never reaches the wire. */
 const NEVER_SENT: FailureName = 'client_gone'
 const SHOWN = NAMES.filter((name) => name !== NEVER_SENT)
-/** Operations that a page lists; a failure of more is one of any call. Decision. */
+/** Operations that a page lists; a failure of more operations is described as one of any call. Decision. */
 const OPERATIONS_LISTED_MAX = 16
 
-/** A page that is written when it is first read: most are never asked for. */
+/** A page that is created when it is first read: most are never requested. */
 interface ErrorPage {
   readonly path: string
   readonly html: () => string
 }
 
-/**
- * A page for each error type, and their list, made from the catalogue of failures and from the operations
- * that may answer with them.
- */
+/** A page for each error type, and a list of them, made from the catalogue of failures and from the operations that may return them. */
 function errorPages(operations: readonly AnyOperation[]): readonly ErrorPage[] {
   const byName = new Map<FailureName, AnyOperation[]>(SHOWN.map((name) => [name, []]))
   for (const operation of operations)
@@ -222,14 +219,14 @@ function pageOf(name: FailureName, operations: readonly AnyOperation[]): string 
   })
 }
 
-/** Without an anchor: the search finds a page, not its parts, which all pages have. */
+/** A section without an anchor: the search finds the page, but not its parts, which are the same on all pages. */
 function part(title: string, html: string): string {
   return `<h2>${title}</h2>\n${html}`
 }
 
 const EXAMPLE_ID = 'q5vX0cPz3mJ8sT2yLw7K'
 
-/** The body of an answer, by the code that writes each answer. */
+/** The body of an error, made by the code that writes real answers. */
 function exampleOf(name: FailureName, operations: readonly AnyOperation[]): string {
   const facts = {
     ...{ requestId: EXAMPLE_ID, startedAt: 0, notes: {}, limitHeaders: null, remarks: [], corsHeaders: [] },
@@ -239,7 +236,7 @@ function exampleOf(name: FailureName, operations: readonly AnyOperation[]): stri
   return JSON.stringify(JSON.parse(String(body)), null, 2)
 }
 
-/** Whether only a directory gets the failure, whose errors have the form of RFC 7644. */
+/** Whether only SCIM operations return the failure, whose errors then have the format of RFC 7644. */
 function isOfScim(operations: readonly AnyOperation[]): boolean {
   return operations.length > 0 && operations.every(({ area }) => area === 'scim')
 }
@@ -264,7 +261,7 @@ export function curlOf({ method, path, key, body, options = [] }: SampleCall): s
   return parts.join(' ')
 }
 
-/** The operations that may answer so, with links to the reference. */
+/** The operations that may return the failure, with links to the reference. */
 function placesOf(operations: readonly AnyOperation[]): string {
   if (operations.length === 0) return ''
   if (operations.length > OPERATIONS_LISTED_MAX)
@@ -275,7 +272,7 @@ function placesOf(operations: readonly AnyOperation[]): string {
   return part('Operations', `<ul>\n${items.join('\n')}\n</ul>\n`)
 }
 
-/** The message of a failure, with the values of its example in its places. */
+/** The message of a failure, filled with the values of its example. */
 function messageOf(name: FailureName): string {
   const fields = FAILURE_SAMPLES[name]?.failure?.fields
   return textOf({ name, ...(fields !== undefined && { fields }) })

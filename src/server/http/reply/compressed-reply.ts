@@ -13,30 +13,27 @@ export const COMPRESSED_BYTES_MIN = 64 * KIB
  * Decision.
  */
 export const COMPRESSED_BYTES_MAX = 4 * MIB
-/**
- * Milliseconds that a list's answer waits for a thread that compresses it; after that the answer goes out
- * uncompressed. Decision.
- */
+/** Milliseconds that a list's answer waits for a thread that compresses it; after that the answer is sent uncompressed. Decision. */
 export const COMPRESS_WAIT_MS_MAX = 250
 
 /** The part of a call that the compression of its answer uses. */
 export interface CompressibleCall extends Pick<Call, 'key' | 'signal'> {
   readonly deps: Pick<PipelineDeps, 'host' | 'jobs'>
   readonly head: Pick<RequestHead, 'kept'>
-  /** False: the caller's organization must read before it asks for more. */
+  /** False: the caller's organization has too many unread answers and must read them first. */
   readonly hasRoomToRead: boolean
 }
 
-/** Headers of every answer to a list, compressed or not, so that a cache keeps the two forms apart. */
+/** Headers of every answer to a list, compressed or not, so that a cache distinguishes the two forms. */
 export const VARIES = ['vary', 'accept-encoding'] as const
 
 /**
- * The answer of a large list, compressed on a thread; null when the answer goes out uncompressed. Applies
- * only to lists that their operation declares: names, sizes and prices. If an answer has a secret and text
- * that an attacker chooses, its compressed length would reveal the secret to an attacker who sees it
+ * The answer of a large list, compressed on a thread; null when the answer is sent uncompressed. Applies only
+ * to lists declared by their operation: names, sizes and prices. If an answer contained a secret and text
+ * chosen by an attacker, its compressed length would reveal the secret to an attacker who observes it
  * (BREACH).
  *
- * When no thread has time, or the organization's places are taken, the answer goes out uncompressed.
+ * When no thread is free, or the organization's places are taken, the answer is sent uncompressed.
  */
 export function compressedReply(
   call: CompressibleCall,
@@ -69,7 +66,7 @@ async function compressed(
   // Until the thread has compressed it, the answer counts as unread.
   const giveBack = host.unread.hold(key.organizationId, unreadBytesOf(reply))
   try {
-    // A copy: parts may belong to the catalogue, and moved bytes are lost here.
+    // A copy: parts may belong to the catalogue, and transferred bytes would be lost here.
     const whole = new Uint8Array(Buffer.concat(partsOf(body)))
     const endsAt = performance.now() + COMPRESS_WAIT_MS_MAX
     const packed = await jobs.run(

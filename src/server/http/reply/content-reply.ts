@@ -14,9 +14,9 @@ const NOTHING = new Uint8Array(0)
 export type ContentSuccess = Extract<Success, { kind: 'content' }>
 
 /**
- * The reply to a download: the whole content, a part, or only that nothing has changed. RFC 9110 §13, §14.
- * The first piece is read before the reply begins, so that a failed read is still an error with a status. The
- * content is closed on every path, at the latest by the reply's `done`. Failures: range_unsatisfiable, and
+ * The reply to a download: the whole content, a part of it, or a 304 when nothing has changed. RFC 9110 §13,
+ * §14. The first piece is read before the reply begins, so that a failed read is still an error with a status.
+ * The content is closed on every path, at the latest by the reply's `done`. Failures: range_unsatisfiable, and
  * those of reading.
  */
 export async function replyOfContent(
@@ -102,7 +102,7 @@ const NOT_ATTRIBUTE = /[^A-Za-z0-9!#$&+.^_`|~-]/gu
  * @param path the name of the file; its folders are dropped
  */
 export function attachment(path: string): string {
-  // Half of a surrogate pair has no UTF-8 form.
+  // Half of a surrogate pair cannot be encoded in UTF-8.
   const name = (path.split('/').at(-1) ?? '').toWellFormed()
   const plain = name.replace(NOT_PLAIN, '_')
   if (plain === name) return `attachment; filename="${name}"`
@@ -117,7 +117,7 @@ function percented(character: string): string {
 
 type Selection =
   | { readonly kind: 'whole' }
-  /** Bytes from `from` up to, but without, `to`. */
+  /** Bytes from `from` up to `to`, exclusive. */
   | { readonly kind: 'part'; readonly from: number; readonly to: number }
   | { readonly kind: 'not_modified' }
   | { readonly kind: 'unsatisfiable' }
@@ -129,10 +129,10 @@ interface SelectionHeaders {
 }
 
 const RANGE = /^bytes=[ \t]*(\d*)-(\d*)[ \t]*$/i
-/** Digits of an offset: enough for any file, and few enough to be exact. */
+/** Digits of an offset: enough for any file, and few enough for an exact number. */
 const OFFSET_DIGITS_MAX = 15
 
-/** @param etag a strong tag, without quotes @param isHead ranges apply to GET alone */
+/** @param etag a strong tag, without quotes @param isHead ranges apply only to GET */
 export function select(
   headers: SelectionHeaders,
   content: { readonly sizeBytes: number; readonly etag: string },
@@ -143,7 +143,7 @@ export function select(
   if (known !== undefined && isAmong(known, tag)) return { kind: 'not_modified' }
   const { range } = headers
   const condition = headers['if-range']
-  // A date as the condition matches nothing: contents have no exact modification date.
+  // A date in the condition never matches: contents have no exact modification date.
   if (isHead || range === undefined || (condition !== undefined && condition.trim() !== tag))
     return { kind: 'whole' }
   return partOf(range, content.sizeBytes)

@@ -12,18 +12,18 @@ import { append, headersOf, statusLine, type ReplyFacts } from './reply.ts'
 import type { EventStream } from '../../ports/inference/inference.ts'
 
 export interface EventWriterOptions extends Writing {
-  /** Bytes for a source that is silent. */
+  /** Returns the bytes to send while the source is silent. */
   readonly silence: () => Uint8Array
-  /** Writes status and headers, which leave with the first event. */
+  /** Writes status and headers, which are sent with the first event. */
   readonly head: () => void
 }
 
 type State = 'open' | 'ending' | 'breaking' | 'over'
 
 /**
- * Writes server-sent events as they come. The library keeps bytes that the socket does not take; events that
- * come meanwhile wait here, and `hasRoom` makes the source stop at STREAM_WAITING_BYTES_MAX. Comments cover a
- * silent source, so that no proxy and no client gives the connection up.
+ * Writes server-sent events as they arrive. The library keeps bytes that the socket does not accept; events
+ * that arrive meanwhile wait here, and `hasRoom` makes the source stop at STREAM_WAITING_BYTES_MAX. Comments
+ * are sent while the source is silent, so that no proxy or client closes the connection.
  */
 export class EventWriter implements EventStream, ReplyWriter {
   readonly #options: EventWriterOptions
@@ -33,13 +33,13 @@ export class EventWriter implements EventStream, ReplyWriter {
   /** Events that wait for the socket, in order. */
   readonly #waiting: Uint8Array[] = []
   #waitingBytes = 0
-  /** Bytes of the write that the socket did not take; 0: the library keeps none. */
+  /** Bytes of the last write that the socket did not accept; 0: the library keeps none. */
   #blockedBytes = 0
   #giveUnread = (): void => undefined
   #hasBegun = false
   #writtenBytes = 0
   #state: State = 'open'
-  /** Fires after silence, and cuts a connection that does not take the last event. */
+  /** Timer that fires after silence, and cuts a connection that does not accept the last event. */
   #timer: Timer | null = null
   #awaitingRoom: (() => void)[] = []
 
@@ -108,7 +108,7 @@ export class EventWriter implements EventStream, ReplyWriter {
     else this.#closeSoon()
   }
 
-  /** Ends without another byte: the client left, or all is written. */
+  /** Ends without writing more: the client disconnected, or everything is written. */
   stop(): void {
     this.#to('over')
     this.#deadline.stop()
@@ -119,7 +119,7 @@ export class EventWriter implements EventStream, ReplyWriter {
     return this.#blockedBytes > 0
   }
 
-  /** The client did not read for REPLY_STALL_MS. */
+  /** Called when the client did not read for REPLY_STALL_MS. */
   #cutStalled(): void {
     const { res, broken } = this.#options
     broken({ name: 'client_gone' })
@@ -133,10 +133,10 @@ export class EventWriter implements EventStream, ReplyWriter {
   }
 
   #send(events: Uint8Array): void {
-    // A chunk without bytes would be the last one.
+    // An empty chunk would end the answer.
     if (events.length === 0) return
     if (this.#isBlocked) {
-      // Only what waits outlives the call: the bytes are the source's.
+      // Copied, since these bytes outlive the call and belong to the source.
       this.#waiting.push(Uint8Array.from(events))
       this.#waitingBytes += events.length
       return
@@ -146,7 +146,7 @@ export class EventWriter implements EventStream, ReplyWriter {
     this.#sent(events.length)
   }
 
-  /** So many bytes were given to the library. */
+  /** Called when this many bytes were passed to the library. */
   #sent(bytes: number): void {
     const { wrote, unread } = this.#options
     wrote()
@@ -166,13 +166,13 @@ export class EventWriter implements EventStream, ReplyWriter {
     if (!this.#options.res.write(events)) this.#blockedBytes = events.length
   }
 
-  /** The last events and the end leave in one write; a socket that does not take them ends later. */
+  /** The last events and the end are sent in one write; if the socket does not accept them, the answer ends later. */
   readonly #writeLast = (): void => {
     this.#writeNext()
     if (!this.#isBlocked) this.#options.res.end('')
   }
 
-  /** The library has no bytes left: what waited goes out in one write. */
+  /** Called when the library has no bytes left: the waiting events are sent in one write. */
   #writable(): void {
     if (this.#state === 'over' || !this.#isBlocked) return
     this.#blockedBytes = 0
@@ -219,7 +219,7 @@ export class EventWriter implements EventStream, ReplyWriter {
     linger(() => this.#close())
   }
 
-  /** A close in the turn of the last write would destroy bytes that the library has not written yet. */
+  /** Deferred: closing in the turn of the last write would destroy bytes that the library has not written yet. */
   #closeSoon(): void {
     this.#timer?.stop()
     setImmediate(() => this.#options.guard(() => this.#close()))
@@ -238,7 +238,7 @@ const OK = 200
 
 const EVENTS_TYPE = 'text/event-stream'
 
-/** Proxies neither store the events nor wait for more of them. */
+/** Tells proxies neither to store the events nor to buffer them. */
 const UNBUFFERED = ['cache-control', 'no-cache, no-transform', 'x-accel-buffering', 'no'] as const
 
 export function replyOfEvents(headers: Readonly<Record<string, string>>, facts: ReplyFacts): Reply {
@@ -248,7 +248,7 @@ export function replyOfEvents(headers: Readonly<Record<string, string>>, facts: 
   return { status: OK, statusLine: statusLine(OK), headers: list, body: null }
 }
 
-/** The stream of a client that left before its head: what is written goes nowhere. */
+/** The stream of a client that disconnected before its head: everything written is dropped. */
 export const GONE: EventStream = {
   isOpen: false,
   hasRoom: true,

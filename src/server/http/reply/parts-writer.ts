@@ -4,10 +4,7 @@ import { DESK, partsOf } from './reply-body.ts'
 import type { ReplyWriter, Writing } from './writing.ts'
 import { KIB } from '../../../schemas/limits/limits.ts'
 
-/**
- * Bytes a second that a reader takes at least, in each REPLY_STALL_MS: the front holds the rest of the answer
- * in memory. Decision.
- */
+/** Least bytes per second that a reader must take, over each REPLY_STALL_MS: the front holds the rest of the answer in memory. Decision. */
 export const REPLY_BYTES_PER_S_MIN = 64 * KIB
 
 export interface PartsWriterOptions extends Omit<Writing, 'beat' | 'wrote' | 'broken' | 'unread'> {
@@ -16,15 +13,16 @@ export interface PartsWriterOptions extends Omit<Writing, 'beat' | 'wrote' | 'br
 
 /**
  * Writes a body from its parts without joining all of them, as fast as the client reads. A client that reads
- * less than REPLY_BYTES_PER_S_MIN is cut off: a byte now and then would keep the answer in memory forever.
+ * less than REPLY_BYTES_PER_S_MIN is cut off: otherwise reading a byte now and then would keep the answer in
+ * memory forever.
  */
 export class PartsWriter implements ReplyWriter {
   readonly #options: PartsWriterOptions
   #parts: readonly Uint8Array[]
   /**
-   * The length at which the library ends the answer by itself. For a last answer one byte more than the body
-   * has: the library cannot close after `tryEnd`, and an open answer makes it cut the connection instead of
-   * running the next request.
+   * The length at which the library ends the answer by itself. For a last answer it is one byte more than the
+   * body: the library cannot close after `tryEnd`, and while the answer is open it cuts the connection instead
+   * of processing the next request.
    */
   readonly #endsAt: number
   #part = 0
@@ -41,7 +39,7 @@ export class PartsWriter implements ReplyWriter {
     this.#endsAt = this.#parts.reduce((sum, part) => sum + part.length, 0) + Number(options.isLast)
   }
 
-  /** Continues after status, headers and length; the call is corked. @param offset bytes of the body that were written before */
+  /** Called after status, headers and length were written; the call is corked. @param offset bytes of the body that were written before */
   start(offset: number): void {
     if (this.#pump(offset)) return
     this.#parts = this.#parts.map(owned)
@@ -76,7 +74,7 @@ export class PartsWriter implements ReplyWriter {
     return true
   }
 
-  /** The next bytes, null when none are left. Small parts are joined: each by itself would be a system call. */
+  /** The next bytes, null when none are left. Small parts are joined: each would otherwise cost a system call. */
   #bytesAt(at: number): Uint8Array | null {
     const parts = this.#parts
     let part = parts[this.#part]
@@ -110,7 +108,7 @@ export class PartsWriter implements ReplyWriter {
 }
 
 /**
- * Joins the first part and the following ones, as far as the buffer has room. Valid until the next call: the
+ * Joins the first part and the following ones as long as the buffer has room. Valid until the next call: the
  * library copies the bytes that it keeps.
  */
 function joined(first: Uint8Array, parts: readonly Uint8Array[], behind: number): Uint8Array {

@@ -2,14 +2,14 @@ import { fail, type Failure, type Outcome } from '../../../schemas/failures.ts'
 import { ReaderDeadline } from './reader-deadline.ts'
 import type { ReplyWriter, Writing } from './writing.ts'
 
-/** A body whose bytes are read while the client takes them. */
+/** A body that is read while the client receives it. */
 export interface PulledBody {
   readonly bytes: number
   /** The first bytes; empty when there are none. */
   readonly first: Uint8Array
-  /** The next bytes, valid until the call after; null at the end. Calls never overlap. */
+  /** The next bytes, valid until the following call; null at the end. Calls never overlap. */
   next(): Promise<Outcome<Uint8Array | null>>
-  /** The next bytes if they have arrived already: then `next` would only cost promises. */
+  /** The next bytes if they have already arrived: `next` would cost promises without need. */
   ready?(): Uint8Array | null
 }
 
@@ -19,8 +19,8 @@ export interface PullWriterOptions extends Omit<Writing, 'beat' | 'wrote' | 'unr
 
 /**
  * Writes a body piece by piece, as fast as the client reads and its source delivers; it holds one piece at a
- * time. After the first bytes a failure cuts the connection: a clean end would present a part as the whole.
- * Design §5.
+ * time. After the first bytes a failure cuts the connection: if it ended normally, the client would take the
+ * part for the whole. Design §5.
  */
 export class PullWriter implements ReplyWriter {
   readonly #options: PullWriterOptions
@@ -38,11 +38,11 @@ export class PullWriter implements ReplyWriter {
     this.#options = options
     this.#endsAt = options.body.bytes + Number(options.isLast)
     this.#piece = options.body.first
-    // A slow reader holds one piece of memory, so that any progress is enough.
+    // A slow reader keeps only one piece in memory, so that any progress is enough.
     this.#deadline = new ReaderDeadline({ ...options, bytesPerSMin: 0 })
   }
 
-  /** Continues after status, headers and length; the call is corked. @param offset bytes of the body that were written before */
+  /** Called after status, headers and length were written; the call is corked. @param offset bytes of the body that were written before */
   start(offset: number): void {
     const { res, guard } = this.#options
     res.onWritable((accepted) => {
@@ -84,7 +84,7 @@ export class PullWriter implements ReplyWriter {
 
   #fetch(): void {
     const { body, guard } = this.#options
-    // The whole body is written: only the connection is left to close.
+    // The whole body is written: only the connection must still be closed.
     if (this.#before === body.bytes) return this.#linger()
     const broken = (cause: unknown): Outcome<never> => fail('internal', { cause })
     void body

@@ -5,21 +5,21 @@ import type { WireResponse } from './wire.ts'
 export interface ReaderDeadlineOptions {
   readonly res: Pick<WireResponse, 'pause' | 'resume' | 'close'>
   readonly timers: Pick<Timers, 'start'>
-  /** Bytes a second that the reader must take, over each REPLY_STALL_MS; 0: any progress is enough. */
+  /** Bytes per second that the reader must take, over each REPLY_STALL_MS; 0: any progress is enough. */
   readonly bytesPerSMin: number
 }
 
 /**
  * Keeps a slow reader of an answer connected, within limits. The library cuts readers below 300 KB/s after 12
- * s unless the socket pauses and resumes now and then. Sluice's own limit is REPLY_STALL_MS without progress,
- * or with less than `bytesPerSMin`.
+ * s unless the socket is paused and resumed now and then. Sluice's own limit is REPLY_STALL_MS without
+ * progress, or with less than `bytesPerSMin`.
  */
 export class ReaderDeadline {
   readonly #options: ReaderDeadlineOptions
   #beat: Timer | null = null
   /** Beats since the reader's last progress. */
   #idleBeats = 0
-  /** The reader has nothing to take. */
+  /** True while there is nothing for the reader to take. */
   #isResting = false
   #beats = 0
   /** Bytes written so far. */
@@ -37,7 +37,7 @@ export class ReaderDeadline {
     this.#keepAlive()
   }
 
-  /** The reader has taken all bytes: the writer waits for its source. `progress` ends the rest. */
+  /** Called when the reader has taken all bytes and the writer waits for its source. `progress` ends this state. */
   rest(): void {
     this.#isResting = true
   }

@@ -11,7 +11,7 @@ const NO_CONTENT = 204
 const NOT_MODIFIED = 304
 const NOTHING = new Uint8Array(0)
 
-/** The request as received, before its body flows. */
+/** The request as received, before its body is read. */
 export function relayedOf(head: RequestHead, body: UploadBody): RelayedRequest {
   return {
     method: head.method.toUpperCase(),
@@ -23,8 +23,8 @@ export function relayedOf(head: RequestHead, body: UploadBody): RelayedRequest {
 }
 
 /**
- * The reply that relays an answer. The answer's own headers stay: Sluice adds its headers under names of its
- * own, and the rate-limit headers only where the answer has none. `done` closes the answer.
+ * The reply that relays an answer. The answer keeps its headers: Sluice adds headers under its own names, and
+ * the rate-limit headers only if the answer has none. `done` closes the answer.
  */
 export function replyOfRelay(
   answer: RelayedAnswer,
@@ -65,7 +65,7 @@ function headersOf(
   return [...headers, ...corsHeaders]
 }
 
-/** Keeps the bytes as they came: the library writes texts as UTF-8. */
+/** Keeps the bytes as received: the library writes texts as UTF-8. */
 function textOf(value: string): string {
   if (!/[\x80-\xff]/.test(value)) return value
   const bytes = Buffer.from(value, 'latin1')

@@ -9,22 +9,22 @@ export interface RelayWriterOptions extends Writing {
 }
 
 /**
- * Relays a body as it arrives: with its length when that is known, otherwise in chunks. It holds one piece at
- * a time. An interrupted body cuts the connection, so that the client notices: within the announced length,
- * or without the last chunk.
+ * Relays a body as it arrives: with its length if that is known, otherwise in chunks. It holds one piece at a
+ * time. If the body is interrupted, the connection is cut before the announced length or the last chunk, so
+ * that the client notices.
  */
 export class RelayWriter implements ReplyWriter {
   readonly #options: RelayWriterOptions
   readonly #deadline: ReaderDeadline
   /** As in `PartsWriter`: the library must not end a last answer by itself. NaN in chunks. */
   readonly #endsAt: number
-  /** Null while the next piece is fetched, and while the library holds bytes that the socket did not take. */
+  /** The current piece; null while the next one is fetched, and while the library holds bytes that the socket did not accept. */
   #piece: Uint8Array | null = null
   /** Bytes before the piece. */
   #before = 0
   writtenBytes = 0
   #isBlocked = false
-  /** A piece that arrived while the library still holds the piece before. */
+  /** A piece that arrived while the library still holds the previous piece. */
   #waiting: Uint8Array | null = null
   #isFetching = false
   #look: Timer | null = null
@@ -43,7 +43,7 @@ export class RelayWriter implements ReplyWriter {
     })
   }
 
-  /** Continues after status and headers; the call is corked. */
+  /** Called after status and headers were written; the call is corked. */
   start(): void {
     const { res, body, guard } = this.#options
     res.onWritable((accepted) => {
@@ -52,7 +52,7 @@ export class RelayWriter implements ReplyWriter {
       return isDone
     })
     this.#deadline.start(0)
-    // The head goes out at once, with the true length; with chunks the library sends the head with the first
+    // The head is sent at once, with the true length; with chunks the library sends the head with the first
     // chunk.
     if (body.bytes !== null) res.tryEnd(NOTHING, body.bytes)
     this.#fetch()
@@ -103,7 +103,7 @@ export class RelayWriter implements ReplyWriter {
     }
     this.#before += piece.length
     this.writtenBytes = this.#before
-    // The library keeps the bytes that the socket does not take: those of this piece alone.
+    // The library keeps the bytes that the socket does not accept, at most those of this piece.
     if (this.#options.res.write(piece)) return this.#fetch()
     this.#isBlocked = true
     this.#lookLater()
@@ -125,7 +125,7 @@ export class RelayWriter implements ReplyWriter {
     this.#look = this.#options.timers.start(0, () => this.#lookAgain())
   }
 
-  /** Tests for free room: in chunks by writing a single byte, since the library takes any number of bytes. */
+  /** Tests for free room. With chunks this writes a single byte, since the library accepts any number of bytes. */
   #lookAgain(): void {
     const { res } = this.#options
     if (this.#isOver || (this.#piece === null && !this.#isBlocked)) return
@@ -175,7 +175,7 @@ export class RelayWriter implements ReplyWriter {
     return true
   }
 
-  /** The source has no more bytes. */
+  /** Called when the source has no more bytes. */
   #end(): void {
     const { res, body, isLast } = this.#options
     if (body.bytes !== null)

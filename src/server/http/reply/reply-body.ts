@@ -18,9 +18,9 @@ export interface Reply {
   readonly headers: readonly string[]
   /** Null: the status has no body. The body of a 304 only gives the length. */
   readonly body: string | Uint8Array | readonly BodyPart[] | PulledBody | null
-  /** Replaces `body`: another server sends the body now, perhaps while the request's body is still on its way to that server. */
+  /** Replaces `body`: another server sends the body, perhaps while it still receives the request's body. */
   readonly relayed?: RelayedBody | undefined
-  /** The parts are cached anyway: they take no memory for this answer alone. */
+  /** True when the parts are cached anyway, so that they take no memory for this answer. */
   readonly isShared?: boolean | undefined
   /** Called exactly once, when the last byte was passed to the library or the reply was dropped. */
   readonly done?: (() => void) | undefined
@@ -35,15 +35,15 @@ export interface RelayedBody {
 const ASCII_MAX = 0x7f
 
 /**
- * Memory in which pieces are put together that are used in the same step: nothing of it is valid later. The
- * views of its first bytes are kept by their length, since a view costs a hundred bytes of garbage.
+ * Memory in which pieces are joined and used in the same step: its content is not valid later. Views of its
+ * beginning are cached by their length, since each new view costs a hundred bytes of garbage.
  */
 export class Desk {
   readonly bytes: Buffer
   /** By their length. */
   readonly #views: (Uint8Array | undefined)[]
 
-  /** @param viewsMax bytes of the longest view that is kept */
+  /** @param viewsMax bytes of the longest view that is cached */
   constructor(bytes: number, viewsMax: number) {
     this.bytes = Buffer.alloc(bytes)
     this.#views = new Array<undefined>(viewsMax + 1).fill(undefined)
@@ -75,12 +75,9 @@ export class Desk {
 
 /** Bytes of a body in parts that are joined before they are written. Decision. */
 const JOINED_BYTES_MAX = 64 * 1024
-/** Bytes of joined parts up to which their view is kept. */
+/** Bytes of joined parts up to which their view is cached. */
 const KEPT_VIEW_BYTES = 4 * 1_024
-/**
- * The buffer in which parts are joined: each part by itself would be a system call, and a new buffer each
- * time costs 4 µs at 30 KB.
- */
+/** The buffer in which parts are joined: each part would otherwise cost a system call, and a new buffer costs 4 µs at 30 KB. */
 const JOINED = new Desk(JOINED_BYTES_MAX, KEPT_VIEW_BYTES)
 export const DESK = JOINED.bytes
 
@@ -92,7 +89,7 @@ export function isPulled(body: Reply['body']): body is PulledBody {
   return body !== null && typeof body === 'object' && 'next' in body
 }
 
-/** The bytes of the first write: the whole body, or the first piece; undefined for parts that are written one by one. */
+/** The bytes of the first write: the whole body, or its first piece; undefined for parts that are written separately. */
 export function beginOf(body: Reply['body']): string | Uint8Array | undefined {
   if (isPulled(body)) return body.first
   return isParts(body) ? joined(body) : (body ?? '')
@@ -124,7 +121,7 @@ function encoded(part: BodyPart): Uint8Array {
   return typeof part === 'string' ? Buffer.from(part) : part
 }
 
-/** The reply for a later turn of the loop: its bytes may be lent. */
+/** A copy of the reply for a later turn of the loop, since its bytes may be lent. */
 export function ownedReply(reply: Reply): Reply {
   return isParts(reply.body) ? { ...reply, body: reply.body.map(ownedPart) } : reply
 }
@@ -145,7 +142,7 @@ function bytesOf(parts: readonly BodyPart[]): number {
   return bytes
 }
 
-/** Bytes of memory that an answer takes while its client does not read. */
+/** Bytes of memory that an answer occupies while its client does not read it. */
 export function unreadBytesOf({ body, isShared }: Reply): number {
   if (body === null || isShared === true) return 0
   return isPulled(body) ? Math.min(body.bytes, UNREAD_PIECE_BYTES) : lengthOf(body)

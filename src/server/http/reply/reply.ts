@@ -24,35 +24,35 @@ export interface ReplyFacts {
   readonly notes: CallNotes
   /** Headers of the limits stage; null when the key has no limit or the call did not reach the stage. */
   readonly limitHeaders: Readonly<Record<string, string>> | null
-  /** Flat list of names and values: what of the call's inputs nothing reads. */
+  /** Flat list of names and values: inputs of the call that Sluice does not read. */
   readonly remarks: readonly string[]
   /** Flat list of names and values. */
   readonly corsHeaders: readonly string[]
-  /** The path is below `/scim/v2`, where bodies and errors follow RFC 7644. */
+  /** True when the path is below `/scim/v2`, where bodies and errors follow RFC 7644. */
   readonly isScim: boolean
-  /** The path is that of an operation in Anthropic's form, or below it. */
+  /** True when the path belongs to an operation in Anthropic's dialect, or is below such a path. */
   readonly isAnthropic: boolean
   readonly head: Pick<RequestHead, 'ownOrigin'>
 }
 
 const JSON_TYPE = 'application/json'
 const UNAUTHORIZED: number = FAILURES.credentials_missing.status[0]
-/** Seconds until a client retries after a 5xx that a retry does not end. Decision. */
+/** Seconds until a client may retry after a 5xx that persists. Decision. */
 const LASTING_S = 60
 /** Status of a reply to a client that has the current content. */
 const NOT_MODIFIED = 304
 /** The lowest status of a failure on the server's side. */
 const OURS_FROM: number = FAILURES.internal.status[0]
-/** Statuses of failures because of load, after which clients wait a second unless the failure has its own wait. */
+/** Statuses of failures caused by load: clients retry after a second, unless the failure has its own wait. */
 const OF_LOAD: readonly number[] = [FAILURES.busy.status[0], FAILURES.upstream_overloaded.status[0]]
 
-/** Characters from which a body is bytes: below it the library encodes as quickly. Decision. */
+/** Characters from which a body is encoded here: below this the library encodes as quickly. Decision. */
 const ENCODED_CHARS_MIN = 16 * 1_024
 
-/** A success whose whole answer is made at once. */
+/** A success whose answer is available as a whole. */
 export type WholeSuccess = Exclude<Success, { kind: 'content' | 'relay' | 'streamed' }>
 
-/** Outcomes become bytes only here and in `replyOfFailure`. */
+/** Successes become bytes only here, and failures only in `replyOfFailure`. */
 export function replyOfSuccess(success: WholeSuccess, status: number, facts: ReplyFacts): Reply {
   if (success.kind === 'nothing' || success.kind === 'unmodified')
     return bodiless(success, success.kind === 'nothing' ? status : NOT_MODIFIED, facts)
@@ -69,7 +69,7 @@ export function replyOfSuccess(success: WholeSuccess, status: number, facts: Rep
   }
 }
 
-/** A long text becomes bytes once: as a text it would be measured and encoded again by each who counts it. */
+/** Encodes long strings once; every length check would otherwise encode them again. */
 function encoded(json: string): string | Uint8Array {
   return json.length < ENCODED_CHARS_MIN ? json : Buffer.from(json)
 }
@@ -89,7 +89,7 @@ function jsonTypeOf({ isScim }: Pick<ReplyFacts, 'isScim'>): string {
 }
 
 /**
- * A failure in the envelope, or in that of SCIM.
+ * The reply for a failure, in Sluice's error envelope or in that of SCIM.
  * @param operation null when no route was found: then the status of the failure's row applies
  */
 export function replyOfFailure(failure: Failure, operation: AnyOperation | null, facts: ReplyFacts): Reply {
@@ -104,7 +104,7 @@ export function replyOfFailure(failure: Failure, operation: AnyOperation | null,
   if (status === UNAUTHORIZED) headers.push('www-authenticate', 'Bearer')
   // The status alone does not show whether Sluice or the relayed server failed.
   if (operation?.success.isRelayed === true) headers.push('x-sluice-error', failure.name)
-  // Clients retry every 5xx by themselves, one of them for an hour; they respect these two headers.
+  // Clients retry every 5xx automatically, one of them for an hour; they respect these two headers.
   const isLasting = row.retry !== 'backoff'
   if (isLasting) headers.push('x-should-retry', 'false')
   const waitS = isLasting && status >= OURS_FROM ? LASTING_S : OF_LOAD.includes(status) ? 1 : undefined
@@ -151,7 +151,7 @@ function envelopeOf(
   }
 }
 
-/** The member at fault in OpenAI's writing, `messages[0].role`; null: none, or the whole body. */
+/** The member at fault in OpenAI's notation, `messages[0].role`; null: none, or the whole body. */
 function paramOf({ metadata, param }: Failure): string | null {
   const path = metadata?.issues?.[0]?.path
   return path === undefined ? (param ?? null) : memberPath(path)
@@ -165,7 +165,7 @@ export function listedBy({ statuses, success }: AnyOperation): readonly number[]
   return success.content === undefined ? statuses : [...statuses, ...FAILURES.range_unsatisfiable.status]
 }
 
-/** `200 OK`: the library writes the line as given, so that the phrase must be included. */
+/** `200 OK`: the library writes the line as given, so it must include the phrase. */
 export function statusLine(status: number): string {
   const known = STATUS_LINES.get(status)
   if (known !== undefined) return known
@@ -180,7 +180,7 @@ const STATUS_LINES = new Map<number, string>()
 export function headersOf(contentType: string | null, facts: ReplyFacts, isTimed = true): string[] {
   const { requestId, notes, startedAt } = facts
   const timing = isTimed ? serverTiming(notes, performance.now() - startedAt) : null
-  // A list of its whole length: one that grows gets room for seventeen texts.
+  // Created with its full length: a list that grows reserves room for seventeen texts.
   const headers =
     contentType !== null && timing !== null
       ? ['x-request-id', requestId, 'content-type', contentType, 'server-timing', timing]
@@ -197,7 +197,7 @@ export function headersOf(contentType: string | null, facts: ReplyFacts, isTimed
   return headers
 }
 
-/** Headers of an answer; one with the name of a remark continues its list. */
+/** Adds the headers of an answer; a header with the name of a remark is appended to its list. */
 function appendOwn(
   headers: string[],
   more: Readonly<Record<string, string>>,
@@ -225,7 +225,7 @@ const POINT = 0x2e
 
 const DESK = new Desk(TEXT_BYTES, 0)
 
-/** Milliseconds of the stages that ran. Digits are written one by one: numbers as texts would be 700 bytes of garbage a call. */
+/** Milliseconds of the stages that ran. Digits are written directly: converting numbers to texts would cost 700 bytes of garbage for each call. */
 export function serverTiming(stages: Stages, totalMs: number): string {
   let at = stageAt(0, 'auth;dur=', stages.authMs)
   at = stageAt(at, 'limits;dur=', stages.limitsMs)

@@ -11,11 +11,11 @@ const OK_LINE = lineOf(200)
  */
 
 /**
- * Headers are written as one: the library writes values as text, so that a value can have further lines, and
- * each call of the library costs as much as a whole line.
+ * Writes all headers in one call: each call of the library costs as much as a whole line, and since it writes
+ * values as text, a value can contain further lines.
  */
 export function writeHead(res: WireResponse, { statusLine, headers }: Reply, isLast: boolean): void {
-  // The library's own.
+  // The library writes this line by default.
   if (statusLine !== OK_LINE) res.writeStatus(statusLine)
   const [first, value = ''] = headers
   if (first === undefined) {
@@ -27,11 +27,11 @@ export function writeHead(res: WireResponse, { statusLine, headers }: Reply, isL
   res.writeHeader(first, isLast ? `${lines}\r\nconnection: close` : lines)
 }
 
-/** Names of headers whose beginning of a line is kept; the names of relayed headers are anybody's. */
+/** Names of headers for which the beginning of the line is cached; limited, since relayed headers may have any name. */
 const BEGINNINGS_MAX = 64
 const BEGINNINGS = new Map<string, string>()
 
-/** Each piece of a text that grows is an object: a line has two pieces instead of four. */
+/** The cached beginning of a header line. Each appended text allocates an object: a line then needs two instead of four. */
 function lineBegin(name: string): string {
   const known = BEGINNINGS.get(name)
   if (known !== undefined) return known
@@ -41,9 +41,9 @@ function lineBegin(name: string): string {
 }
 
 /**
- * Writes the head, the length and the first bytes of the body; the caller corks.
+ * Writes the head, the length and the first bytes of the body; the caller corks the socket.
  * @param bytes of the whole body
- * @returns whether the answer ended; a last answer never does, since it stays open to be cut
+ * @returns whether the answer ended; a last answer never does: it stays open so that its connection can be cut
  */
 export function writeBegin(res: WireResponse, reply: Reply, bytes: number, isLast: boolean): boolean {
   writeHead(res, reply, isLast)
@@ -51,13 +51,13 @@ export function writeBegin(res: WireResponse, reply: Reply, bytes: number, isLas
   return begin !== undefined && res.tryEnd(begin, bytes)[1]
 }
 
-/** Writes all of an answer that has no body, or omits it. @param isLast only for an empty body, not for an omitted one */
+/** Writes an answer that has no body or omits it, completely. @param isLast only for an empty body, not for an omitted one */
 export function writeWithoutBody(res: WireResponse, reply: Reply, isLast: boolean): void {
   const { body } = reply
   res.cork(() => {
     writeHead(res, reply, false)
     if (isLast) return void res.end('', true)
-    // The library's own length argument leaves the request open, so that the length is written as a header.
+    // The library's length argument leaves the request open, so the length is written as a header.
     if (body !== null) res.writeHeader('content-length', String(lengthOf(body)))
     res.endWithoutBody()
   })
@@ -65,8 +65,7 @@ export function writeWithoutBody(res: WireResponse, reply: Reply, isLast: boolea
 
 /**
  * Writes a last answer of unknown length, which ends when its connection closes. The library cannot close
- * after an answer without a length; but it writes headers as text, so that an empty line in a header ends the
- * head.
+ * after an answer without a length. But it writes headers as text, so an empty line in a header ends the head.
  */
 export function writeHeadAlone(res: WireResponse, reply: Reply): void {
   res.cork(() => {
@@ -75,7 +74,7 @@ export function writeHeadAlone(res: WireResponse, reply: Reply): void {
   })
 }
 
-/** The reply gives only the length of the body of a 304 or of an answer to HEAD. */
+/** True if the reply states only the length of its body: a 304, or an answer to HEAD. */
 export function isBodiless({ status, body }: Reply, isHead: boolean): boolean {
   return isHead || status === NOT_MODIFIED || isEmpty(body)
 }

@@ -7,18 +7,18 @@ import { NANO_PER_USD } from '../../../schemas/money/costs.ts'
 export const HISTORY_FRONT_LABELS_MAX = 256
 
 /**
- * Places of the sums in the columns of a name. Postgres keeps hours by these places: a change of them, or of
- * buckets, needs a migration that removes these rows.
+ * Indexes of the sums in the columns of a name. Postgres stores hours by these indexes: a change of them, or
+ * of buckets, needs a migration that removes these rows.
  */
 export const COLUMN = { calls: 0, refused: 1, failed: 2, tokens: 3, costNano: 4 } as const
-/** Place of the first bucket of durations, and number of the sums. */
+/** Index of the first bucket of durations, and number of the sums. */
 export const DURATIONS_AT = 5
-/** Place of the first bucket of times to the first output. */
+/** Index of the first bucket of times to the first output. */
 export const FIRSTS_AT = DURATIONS_AT + CALL_BUCKETS.length + 1
-/** Figures of one name in one time: sums, then two histograms. */
+/** Number of figures of one name in one period: sums, then two histograms. */
 export const COLUMNS = FIRSTS_AT + FIRST_OUTPUT_BUCKETS.length + 1
 
-/** The columns of a metric: from the first up to, but excluding, the last place. */
+/** The columns of a metric: the first index, and the one after the last. */
 export const COLUMNS_OF: Readonly<Record<HistoryMetric, readonly [from: number, to: number]>> = {
   requests: [COLUMN.calls, COLUMN.calls + 1],
   refused: [COLUMN.refused, COLUMN.refused + 1],
@@ -38,7 +38,7 @@ export interface NamedColumns {
 /** Figures since the last report, by dimension and name; names without figures are left out. */
 export type Counts = Readonly<Record<HistoryDimension, readonly NamedColumns[]>>
 
-/** Columns by name, to be added to. */
+/** Columns by name, to which figures are added. */
 export class ColumnsByName extends Map<string, Float64Array> {
   of(name: string): Float64Array {
     const known = this.get(name)
@@ -69,14 +69,14 @@ const REFUSED_FROM = 400
 
 const FAILED_FROM = 500
 
-/** Names after the first HISTORY_FRONT_LABELS_MAX of a second; the metrics of models use the same name. */
+/** Name for all names after the first HISTORY_FRONT_LABELS_MAX of a second; the metrics of models use the same. */
 export const OTHER_NAME = 'other'
 
 type Settled = Pick<CallSettled, 'operation' | 'status' | 'durationMs' | 'keyHash' | 'notes'>
 
 /**
- * Counts finished calls by key and by model, which the metrics do not, and what calls cost. It keeps what
- * came since it was last read, so that its size follows the calls of a second.
+ * Counts finished calls by key and by model, which the metrics do not, and the cost of calls. It keeps only
+ * the counts since it was last read, so that its size depends on the calls of one second.
  */
 export class SettledCounts {
   #counts = noColumns()
@@ -99,7 +99,7 @@ export class SettledCounts {
     if (provider !== undefined) bump(providers.of(provider), COLUMN.costNano, nano)
   }
 
-  /** What came since the last time. */
+  /** Returns the counts since the last call, and resets them. */
   take(): ColumnsByDimension {
     const taken = this.#counts
     this.#counts = noColumns()

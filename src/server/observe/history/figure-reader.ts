@@ -16,17 +16,17 @@ import {
 } from './columns.ts'
 
 /**
- * What a front counted since its last report: differences instead of totals, so that the restart of a front
- * lowers no sum. Plain data, fit for IPC.
+ * The counts of a front since its last report: differences instead of totals, so that the restart of a front
+ * does not lower sums. Plain data, fit for IPC.
  */
 export interface FrontFigures {
   readonly counts: Counts
-  /** `provider endpoint` of each open breaker; absent where they are those of the time before. */
+  /** `provider endpoint` of each open breaker; absent when they are unchanged. */
   readonly breakers?: readonly string[]
 }
 
 export interface FigureSources {
-  /** Calls since the start, as the live view has them. */
+  /** Calls since the start, as in the live view. */
   readonly calls: () => readonly CallsReading[]
   readonly attempts: () => readonly AttemptsReading[]
   readonly attemptDurations: Pick<Durations, 'series'>
@@ -35,7 +35,7 @@ export interface FigureSources {
   readonly breakers: () => readonly BreakerReading[]
 }
 
-/** Reads how much the counters of a process grew. Only one reader may read. */
+/** Reads how much the counters of a process increased. There must be only one reader. */
 export class FigureReader {
   readonly #sources: FigureSources
   #before = noColumns()
@@ -45,7 +45,7 @@ export class FigureReader {
     this.#sources = sources
   }
 
-  /** Null when nothing came since the last time. */
+  /** Null when nothing was counted since the last time. */
   read(): FrontFigures | null {
     const now = noColumns()
     addCalls(now, this.#sources)
@@ -87,7 +87,7 @@ function addCalls(now: ColumnsByDimension, { calls, attempts, attemptDurations }
   for (const { label, counts } of attemptDurations.series) now.provider.of(label).set(counts, DURATIONS_AT)
 }
 
-/** The series of streams have three labels; each of them has its sum. */
+/** Adds the series of streams, which have three labels, to the sums of each label. */
 function addStreams(now: ColumnsByDimension, { firsts, tokens }: StreamSeries): void {
   const each = (labels: readonly string[], add: (columns: Float64Array) => void): void => {
     const [operation = '', provider = '', model = ''] = labels

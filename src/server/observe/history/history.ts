@@ -20,29 +20,26 @@ import {
   HISTORY_QUANTILE_S,
 } from '../../../schemas/operator/admin-port-limits.ts'
 
-/** Names without lines of their own that are watched, for each name with one. Decision. */
+/** Names without a line that are watched, for each name with a line. Decision. */
 export const HISTORY_CANDIDATES = 4
 
 const MINUTE_S = 60
-/**
- * Seconds of a point that must be known: fronts report once a second, so that a shorter part would have a
- * rate by chance. Decision.
- */
+/** Seconds of a point for which figures must be known: fronts report once a second, so that the rate of a shorter part would be random. Decision. */
 const KNOWN_S_MIN = 5
 /** Calls, and the refused and failed ones among them. */
 const STATUS_COLUMNS = COLUMN.failed + 1
 
-/** Names of each dimension with series of their own. */
+/** Maximum of names with their own series, by dimension. */
 const NAMES_MAX: Readonly<Record<HistoryDimension, number>> = {
   operation: HISTORY_OPERATIONS_MAX,
   provider: HISTORY_PROVIDERS_MAX,
   model: HISTORY_MODELS_MAX,
   key: HISTORY_KEYS_MAX,
 }
-/** Bytes of a history with every series in use: one of all, and of each dimension its names and the others. */
+/** Bytes of a history with every series in use: one for everything, and for each dimension its names and the others. */
 export const HISTORY_BYTES = SERIES_BYTES * HISTORY_DIMENSIONS.reduce((sum, by) => sum + NAMES_MAX[by] + 1, 1)
 
-/** An hour by the second and a day by the minute of what a node did, in bounded memory. */
+/** The history of a node in bounded memory: an hour by the second and a day by the minute. */
 export class History {
   #startedS: number
   readonly #all = new Series()
@@ -53,10 +50,10 @@ export class History {
     key: new NamedSeries(NAMES_MAX.key),
   }
   #events: readonly HistoryEvent[] = []
-  /** The minute in which the busiest names were last settled. */
+  /** The minute in which the busiest names were last determined. */
   #minute: number
 
-  /** @param startedS second since 1970 from which on all is known */
+  /** @param startedS second since 1970 from which everything is known */
   constructor(startedS: number) {
     this.#startedS = startedS
     this.#minute = Math.floor(startedS / MINUTE_S)
@@ -73,7 +70,7 @@ export class History {
     if (minute !== this.#minute) for (const by of HISTORY_DIMENSIONS) this.#by[by].settle()
     this.#minute = minute
     for (const by of HISTORY_DIMENSIONS) for (const one of counts[by]) this.#by[by].add(atS, one)
-    // Each call, stream and cost is of one operation.
+    // The sums of everything: each call, stream and cost belongs to exactly one operation.
     for (const { columns } of counts.operation) this.#all.add(atS, columns)
   }
 
@@ -113,7 +110,7 @@ export class History {
     const cellsOf = (series: Series): Float64Array => read(series, input, COLUMNS_OF[metric])
     if (by === 'all' || by === 'status') return [{ name: by, isOthers: false, cells: cellsOf(this.#all) }]
     const { named, others } = this.#by[by]
-    // A name that was asked for has a line also where nothing came.
+    // A requested name has a line even if nothing was counted.
     if (only !== undefined)
       return Array.from(named)
         .filter(([name]) => name === only)
@@ -134,7 +131,7 @@ export class History {
     }
   }
 
-  /** Goes on from what was saved; for a new history. Throws for what was saved by another layout. */
+  /** Restores a saved history into a new one. Throws if it was saved with another layout. */
   restore({ startedS, events, all, by }: SavedHistory): void {
     this.#all.restore(all)
     for (const one of HISTORY_DIMENSIONS) this.#by[one].restore(by[one])
@@ -142,7 +139,7 @@ export class History {
     this.#startedS = startedS
   }
 
-  /** All that is known of an hour, by name. @param hourS second in which it began */
+  /** All figures of an hour, by name. @param hourS second in which it began */
   hour(hourS: number, nowS: number): Omit<HistoryHour, 'run'> {
     const rowsOf = (dimension: HourDimension, name: string, series: Series): HourRow => ({
       dimension,
@@ -191,17 +188,17 @@ function read(series: Series, input: HistoryInput, [from, to]: readonly [number,
   return cells
 }
 
-/** Share of its weight that a name keeps from one minute to the next: half of it in ten minutes. Decision. */
+/** Share of its weight that a name keeps from one minute to the next: it halves in ten minutes. Decision. */
 const KEPT_SHARE = 0.93
-/** Times by which a name must be busier than another to take over its series. Decision. */
+/** Factor by which a name must be busier than another to take over its series. Decision. */
 const OVERTAKES = 1.5
 /** Weight below which a name without a series is forgotten. */
 const FORGOTTEN = 1
 
-/** How busy a name is: its calls, where those long past count little. */
+/** How busy a name is: its calls, weighted less the older they are. */
 interface Weight {
   weight: number
-  /** Calls of the minute under way. */
+  /** Calls of the current minute. */
   fresh: number
 }
 
@@ -209,7 +206,10 @@ interface Held extends Weight {
   readonly series: Series
 }
 
-/** The busiest names of one dimension, and all others as one. A name's figures move to the others when a busier one takes its place: sums stay. */
+/**
+ * The busiest names of one dimension, and all others as one. When a busier name takes the place of another,
+ * the figures of the replaced name are added to the others, so that sums stay the same.
+ */
 class NamedSeries {
   readonly #max: number
   readonly #held = new Map<string, Held>()
@@ -217,7 +217,7 @@ class NamedSeries {
   readonly #candidates = new Map<string, Weight>()
   #others: Series | null = null
 
-  /** @param max names with series of their own */
+  /** @param max number of names with their own series */
   constructor(max: number) {
     this.#max = max
   }
@@ -272,7 +272,7 @@ class NamedSeries {
     }
   }
 
-  /** Throws for what was saved by another layout. */
+  /** Throws if it was saved with another layout. */
   restore({ named, others }: SavedHistory['by'][HistoryDimension]): void {
     for (const { name, weight, series } of named.slice(0, this.#max))
       this.#held.set(name, { weight, fresh: 0, series: new Series().restore(series) })

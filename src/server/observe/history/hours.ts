@@ -4,7 +4,7 @@ import type { HourDimension, HoursRead } from '../../ports/operator/history.ts'
 import { COLUMN, COLUMNS_OF } from './columns.ts'
 import { largest, linesOf, pointsOf, statusTables, type NamedCells } from './lines.ts'
 
-/** What has to be read for lines by the hour. */
+/** The part of the stored hours that is read for lines. */
 export interface HourColumns {
   readonly dimension: HourDimension
   /** The first column, and the one after the last. */
@@ -16,7 +16,7 @@ export function hourColumns({ by, metric }: HistoryInput): HourColumns {
   return { dimension: by, columns: COLUMNS_OF[metric] }
 }
 
-/** The data with lines read from stored hours instead of one node's own. */
+/** The data with lines read from stored hours instead of the series of one node. */
 export function withHours(
   data: HistoryData,
   input: HistoryInput,
@@ -41,7 +41,7 @@ export function withHours(
   }
 }
 
-/** One line of all is there, whatever came. */
+/** The tables that are shown. The line of everything is present even without figures. */
 function shown(input: HistoryInput, tables: readonly NamedCells[], width: number): readonly NamedCells[] {
   if (input.by !== 'all' && input.by !== 'status') return largest(tables)
   const cells = tables[0]?.cells ?? new Float64Array(pointsOf(input) * width)

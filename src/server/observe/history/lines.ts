@@ -14,7 +14,7 @@ import { HISTORY_LINES_MAX } from '../../../schemas/operator/admin-port-limits.t
 const MINUTE_S = 60
 const SHARE_OF: Readonly<Record<HistoryQuantile, number>> = { p50: 0.5, p90: 0.9, p99: 0.99 }
 
-/** The cells of one line, a row of the metric's columns for each point. */
+/** The cells of one line: for each point a row of the metric's columns. */
 export interface NamedCells {
   readonly name: string
   readonly isOthers: boolean
@@ -44,7 +44,7 @@ export function largest(tables: readonly NamedCells[]): readonly NamedCells[] {
 }
 
 /**
- * The lines of tables. Quantiles are of merged buckets, never means of quantiles.
+ * The lines of tables. Quantiles are computed from merged buckets, never as means of quantiles.
  * @param secondsOf seconds of a point that are known; 0: none
  */
 export function linesOf(
@@ -71,7 +71,11 @@ export function linesOf(
   })
 }
 
-/** Neither refused nor failed: 2xx. @param cells calls, refused and failed ones of each point @param width columns of a point */
+/**
+ * Splits calls by status; calls neither refused nor failed are 2xx.
+ * @param cells calls, refused and failed ones of each point
+ * @param width columns of a point
+ */
 export function statusTables(cells: Float64Array, width: number): readonly NamedCells[] {
   const points = cells.length / width
   const column = (at: number): Float64Array =>
@@ -92,7 +96,7 @@ interface Point {
 
 function rateOf(metric: HistoryMetric, { row: [sum = 0], seconds }: Point): number | null {
   if (seconds <= 0) return null
-  // Costs are small: rounded as rates are, the cheapest calls would cost nothing.
+  // Costs are small: if they were rounded like rates, the cheapest calls would seem free.
   if (metric === 'cost') return usdOfNano(Math.round((sum / seconds) * MINUTE_S))
   return rounded(sum / seconds)
 }
@@ -103,7 +107,7 @@ function othersOf(tables: readonly NamedCells[]): NamedCells {
   return { name: 'others', isOthers: true, cells }
 }
 
-/** By an index, as all loops over cells are here: an answer has a million of them. */
+/** Sums with an index, as all loops over cells do here: an answer has a million of them. */
 function sumOf(cells: Float64Array): number {
   let sum = 0
   for (let at = 0; at < cells.length; at++) sum += cells[at] ?? 0

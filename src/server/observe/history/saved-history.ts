@@ -18,7 +18,7 @@ export interface SavedHistory {
   >
 }
 
-/** Speed before size: most of a history are zeros. */
+/** Favors speed over size, since most of a history are zeros. */
 const LEVEL = 1
 /** Bytes in addition to the series: names, events, and their framing. */
 const MORE_BYTES_MAX = 4_194_304
@@ -28,13 +28,13 @@ interface Framed<T> {
   readonly value: T
 }
 
-/** @param layout the text that a reader must have too */
+/** @param layout a text that the reader must pass too */
 export function packed<T>(layout: string, value: T): string {
   const framed: Framed<T> = { layout, value }
   return deflateRawSync(serialize(framed), { level: LEVEL }).toString('base64')
 }
 
-/** Null for a text of another layout, and for a damaged one. @param bytesMax of what was packed */
+/** Null for a text with another layout, and for a damaged one. @param bytesMax of the value before packing */
 export function unpacked<T>(layout: string, text: string, bytesMax: number): T | null {
   try {
     const bytes = inflateRawSync(Buffer.from(text, 'base64'), { maxOutputLength: bytesMax + MORE_BYTES_MAX })

@@ -7,7 +7,7 @@ import {
 } from '../../../schemas/operator/admin-port-limits.ts'
 
 const MINUTE_S = 60
-/** Times that are kept beyond a range, whose first point may begin before it. */
+/** Slots that are kept beyond a range, whose first point may begin earlier. */
 const MORE_SLOTS = 10
 
 const SECONDS: RingShape = {
@@ -28,7 +28,7 @@ const MINUTES: RingShape = {
   from: 0,
   to: COLUMNS,
 }
-/** What a saved series and its reader must have alike. */
+/** The properties that a saved series and its reader must have in common. */
 export const SERIES_LAYOUT = JSON.stringify([
   COLUMN,
   CALL_BUCKETS,
@@ -58,7 +58,7 @@ export class Series {
     else this.#seconds.addTo(points)
   }
 
-  /** Takes over all that another series has, which is empty then. */
+  /** Adds all figures of another series, which is empty afterwards. */
   absorb(other: Series): void {
     this.#seconds.absorb(other.#seconds)
     this.#tens.absorb(other.#tens)
@@ -69,7 +69,7 @@ export class Series {
     return this.#rings.map((ring) => ring.save())
   }
 
-  /** Throws for a series of another shape. */
+  /** Throws if the saved series has another shape. */
   restore(saved: SavedSeries): this {
     for (const [nth, ring] of this.#rings.entries()) {
       const one = saved[nth]
@@ -84,11 +84,11 @@ export class Series {
   }
 }
 
-/** Times of one length, of which a ring keeps the last. */
+/** The length of a slot, and the number of slots that a ring keeps. */
 interface RingShape {
   readonly grainS: number
   readonly slots: number
-  /** The first column that is kept, and the one after the last. */
+  /** The first column that is stored, and the one after the last. */
   readonly from: number
   readonly to: number
 }
@@ -103,7 +103,7 @@ function bytesOf({ slots, from, to }: RingShape): number {
   return slots * (to - from) * Float32Array.BYTES_PER_ELEMENT
 }
 
-/** Points to be added to: `cells` has the columns `from` up to `to` of each point. */
+/** Points to which figures are added: `cells` has the columns `from` up to `to` of each point. */
 interface Points {
   readonly sinceS: number
   readonly grainS: number
@@ -112,12 +112,12 @@ interface Points {
   readonly cells: Float64Array
 }
 
-/** Sums of the last times of one length, in one typed array of a fixed size. */
+/** Sums of the last slots of one length, in one typed array of a fixed size. */
 class Ring {
   readonly #shape: RingShape
   readonly #width: number
   readonly #cells: Float32Array
-  /** Number of the newest time: its first second by its length. */
+  /** Number of the newest slot: its first second divided by its length. */
   #newest = 0
 
   constructor(shape: RingShape) {
@@ -126,7 +126,7 @@ class Ring {
     this.#cells = new Float32Array(shape.slots * this.#width)
   }
 
-  /** @param atS second since 1970 in which it came */
+  /** @param atS second since 1970 in which the figures were counted */
   add(atS: number, columns: ArrayLike<number>): void {
     const slot = Math.floor(atS / this.#shape.grainS)
     this.#advance(slot)
@@ -137,7 +137,7 @@ class Ring {
     }
   }
 
-  /** Adds what it has of the time of each point; of a point that is shorter than its times, the whole time. */
+  /** Adds to each point the sums of its slots; a point shorter than a slot gets the whole slot. */
   addTo({ sinceS, grainS, from, to, cells }: Points): void {
     const width = to - from
     const { grainS: own } = this.#shape
@@ -154,7 +154,7 @@ class Ring {
     }
   }
 
-  /** Takes over all that another ring of this shape has. */
+  /** Adds all sums of another ring of this shape. */
   absorb(other: Ring): void {
     const newest = Math.max(this.#newest, other.#newest)
     this.#advance(newest)
@@ -169,7 +169,7 @@ class Ring {
     return { newest: this.#newest, cells: this.#cells }
   }
 
-  /** Throws for a ring of another shape. */
+  /** Throws if the saved ring has another shape. */
   restore({ newest, cells }: SavedRing): void {
     if (cells.length !== this.#cells.length || !Number.isSafeInteger(newest))
       throw new Error('the stored history has a different shape')
@@ -193,7 +193,7 @@ class Ring {
   #advance(slot: number): void {
     if (slot <= this.#newest && this.#has(slot)) return
     const gone = slot - this.#newest
-    // A clock that was set back by more than is kept begins a new history.
+    // If the clock was set back by more than the ring keeps, a new history begins.
     if (this.#newest > 0 && (gone < 0 || gone >= this.#shape.slots)) this.#cells.fill(0)
     else if (this.#newest > 0)
       for (let next = this.#newest + 1; next <= slot; next++) {

@@ -15,21 +15,21 @@ import type { LoggedAttempt } from '../../ports/requests/request-log.ts'
 
 /** Calls that a front gathers before it writes them to the spill; it has room for twice as many. Decision. */
 export const REQUESTS_GATHERED_MAX = 2_048
-/** Bytes of the texts of a batch (ids, names, failed attempts), beyond which it has room for no call. Decision. */
+/** Bytes of the texts of a batch (ids, names, failed attempts) above which it accepts no further call. Decision. */
 export const REQUESTS_TEXT_BYTES_MAX = 512 * 1024
-/** Different reasons of failures that a batch keeps of an organization; later ones are left out. Decision. */
+/** Distinct failure reasons that a batch keeps for an organization; later ones are left out. Decision. */
 export const REQUESTS_REASONS_MAX = 32
 
-/** Bits of 64 that an id has not, so that it has 18 digits at most. */
+/** Bits that an id has fewer than 64, so that it has at most 18 digits. */
 const SPARE_BITS = 5n
-/** Bytes of a text in a batch in addition to its characters: two quotes and a comma. */
+/** Bytes that a text takes in a batch in addition to its characters: two quotes and a comma. */
 const AROUND_TEXT = 3
 /** Bytes of the two numbers of a reason in a batch, at most. */
 const REASON_BYTES = 12
 
 /**
- * Finished calls as numbers, in memory that exists from the start: a call allocates no object. Its texts are
- * those that are in memory anyway.
+ * Finished calls as numbers, in memory that is allocated at the start: a call allocates no object. The texts
+ * are kept as references to strings that exist anyway.
  */
 export class GatheredCalls {
   readonly #figures = new Float64Array(REQUESTS_GATHERED_MAX * FIGURES)
@@ -39,12 +39,12 @@ export class GatheredCalls {
   readonly #lastNumbers: number[] = new Array<number>(FIGURES).fill(0)
   readonly #failed: string[] = []
   readonly #reasons: Reason[] = []
-  /** The numbers that reasons have in `#failed`: many calls fail for the same one. */
+  /** Numbers of the reasons in `#failed`: many calls fail for the same reason. */
   readonly #reasonNumbers = new Map<string, number>()
-  /** How many of them an organization was the first to have. */
+  /** Number of reasons that each organization was the first to cause. */
   readonly #reasonsOf = new Map<string | null, number>()
   #count = 0
-  /** Bytes that all texts have in a file. */
+  /** Bytes of all texts as written to a file. */
   #textBytes = 0
 
   get count(): number {
@@ -59,7 +59,7 @@ export class GatheredCalls {
     return this.#count * 2 >= REQUESTS_GATHERED_MAX || this.#textBytes * 2 >= REQUESTS_TEXT_BYTES_MAX
   }
 
-  /** Calls of an organization, which are counted when they are asked for. */
+  /** Number of calls of an organization, counted on demand. */
   callsOf(organizationId: string | null): number {
     const number = organizationId === null ? 0 : this.#numbers.get(organizationId)
     let calls = 0
@@ -71,7 +71,7 @@ export class GatheredCalls {
   /**
    * @param endedMs Unix milliseconds
    * @param weight calls that this one stands for
-   * @param model its model, or the name in its place
+   * @param model its model, or the name to record instead
    */
   add(call: CallSettled, endedMs: number, weight: number, model = call.notes.model): void {
     const { notes } = call
@@ -115,7 +115,7 @@ export class GatheredCalls {
     to[at + FIGURE.failed] = notes.failedAttempts === undefined ? 0 : this.#failedOf(notes, call.startedAt)
   }
 
-  /** What was added since the last time; the numbers are valid until the next call is added. */
+  /** The calls added since the previous `take`; the numbers are valid until the next call is added. */
   take(): RequestBatch {
     const batch = {
       id: String(randomBytes(8).readBigUInt64BE() >> SPARE_BITS),
@@ -134,7 +134,7 @@ export class GatheredCalls {
     return batch
   }
 
-  /** Most calls have the texts of the call before: these are compared before they are looked up. */
+  /** Most calls have the texts of the call before: so that text is compared before any lookup. */
   #numberOf(figure: number, text: string | null | undefined): number {
     if (text === null || text === undefined) return 0
     if (text === this.#lastTexts[figure]) return this.#lastNumbers[figure] ?? 0
@@ -165,7 +165,7 @@ export class GatheredCalls {
     return this.#addedJson(JSON.stringify(attempts))
   }
 
-  /** Callers can make reasons that differ in each call: those beyond the bound are left out. */
+  /** Callers can cause a different reason in each call: reasons beyond the bound are left out. */
   #addReason(text: string, organizationId: string | null): void {
     let number = this.#reasonNumbers.get(text)
     if (number === undefined) {
@@ -205,7 +205,7 @@ function tenth(ms: number): number {
   return Math.round(ms * 10) / 10
 }
 
-/** Codes of the HTTP client, of its parser and of TLS for a connection that failed. */
+/** Codes of the HTTP client, of its parser and of TLS for failed connections. */
 const OF_CONNECTIONS = [
   'CERT_HAS_EXPIRED',
   'CERT_NOT_YET_VALID',
@@ -231,7 +231,7 @@ const OF_CONNECTIONS = [
   'UND_ERR_SOCKET',
 ]
 
-/** Codes of errors that OpenAI and those who copy it, Anthropic, Google, Azure and DashScope document. */
+/** Codes of errors that OpenAI and providers that copy its API, Anthropic, Google, Azure and DashScope document. */
 const OF_PROVIDERS = [
   'api_error',
   'authentication_error',
@@ -303,8 +303,8 @@ const KNOWN: ReadonlySet<string> = new Set([
 ])
 
 /**
- * The code of a failed attempt as the log keeps it. A provider's code may be any text, also a key or a word
- * of the prompt: only known codes are kept.
+ * The code of a failed attempt as the log keeps it. A provider's code may be any text, even a key or a word of
+ * the prompt: only known codes are kept.
  */
 function knownCode(code: string): string {
   return KNOWN.has(code) ? code : 'other'

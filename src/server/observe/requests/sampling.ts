@@ -2,23 +2,23 @@ import { REQUESTS_LAST_WEIGHT } from '../../../schemas/requests/request-limits.t
 import type { CallSettled } from '../../ports/observe.ts'
 
 /**
- * Calls of one end (a failure, or none) that cost nothing, of one key, front and second, which are all kept;
- * of further ones a share is kept. Decision.
+ * Free calls with the same outcome (a failure, or none), key, front and second that are all kept; of further
+ * ones a share is kept. Decision.
  */
 export const REQUESTS_WHOLE_MAX = 20
-/** Of further calls of that kind one in so many is kept, with this weight. Decision. */
+/** Of further calls of that kind, one in this many is kept, with this weight. Decision. */
 export const REQUESTS_FIRST_WEIGHT = 10
-/** Calls of that kind after which one in REQUESTS_LAST_WEIGHT is kept. Decision. */
+/** Number of calls of that kind after which only one in REQUESTS_LAST_WEIGHT is kept. Decision. */
 export const REQUESTS_FIRST_WEIGHT_MAX = 520
-/** Kinds of calls that a front counts apart in a second; further kinds share one count. Decision. */
+/** Kinds of calls that a front counts separately in a second; further kinds share one count. Decision. */
 export const REQUESTS_KINDS_MAX = 1_000
-/** Of these, kinds that are counted by key; keys beyond them share the count of their organization. Decision. */
+/** Of these, kinds that are counted by key; further keys share the count of their organization. Decision. */
 export const REQUESTS_KEY_KINDS_MAX = 500
 /** Of these, kinds of one organization. Decision. */
 export const REQUESTS_ORGANIZATION_KINDS_MAX = 32
-/** Such names of one organization that a front keeps in a minute; further ones are left out. Decision. */
+/** Names of unknown models that a front keeps for one organization in a minute; further names are left out. Decision. */
 export const ASKED_MODELS_MAX = 32
-/** Organizations whose names of models that there are not a front keeps in a minute. Decision. */
+/** Organizations for which a front keeps names of unknown models in a minute. Decision. */
 export const ASKED_MODEL_ORGANIZATIONS_MAX = 1_000
 
 const SECOND_MS = 1_000
@@ -28,18 +28,18 @@ const FURTHER = ''
 export type SampledCall = Pick<CallSettled, 'organizationId' | 'keyHash' | 'failure' | 'status'>
 
 /**
- * Decides which calls that cost nothing the log keeps: the first of each key, end and second, and of the
- * others so many that the weights of all that are kept come to about the number of calls. A flood of one key
- * takes no room of other keys, nor of other organizations.
+ * Decides which free calls the log keeps: the first of each key, outcome and second, and a share of the
+ * others, weighted so that the weights of all kept calls add up to about the number of calls. A flood from one
+ * key takes no room from other keys or organizations.
  */
 export class Sampling {
   readonly #counts = new Map<string, number>()
-  /** Of each organization, the kinds of its keys that are counted apart. */
+  /** For each organization, the kinds of its keys that are counted separately. */
   readonly #ofOrganization = new Map<string, number>()
   #keyKinds = 0
   #second = 0
 
-  /** @returns the calls that this one stands for; 0: it is not kept */
+  /** @returns the calls that this one stands for; 0 when it is not kept */
   weightOf(nowMs: number, call: SampledCall): number {
     const second = Math.floor(nowMs / SECOND_MS)
     if (second !== this.#second) this.#clear()
@@ -56,7 +56,7 @@ export class Sampling {
     this.#keyKinds = 0
   }
 
-  /** Key and end; of an organization with many such kinds the end alone, so that others have their own. */
+  /** Key and outcome. For an organization with too many kinds only the outcome, so that other organizations have room for their own kinds. */
   #kindOf({ organizationId, keyHash, failure, status }: SampledCall): string {
     const organization = organizationId ?? ''
     const shared = `${organization} ${failure ?? status}`
@@ -72,7 +72,7 @@ export class Sampling {
   }
 }
 
-/** The weight of a call by its number, from 1. */
+/** The weight of the nth call of a kind, counted from 1. */
 function weightAt(count: number): number {
   if (count <= REQUESTS_WHOLE_MAX) return 1
   const isFirst = count <= REQUESTS_FIRST_WEIGHT_MAX
@@ -82,14 +82,14 @@ function weightAt(count: number): number {
 }
 
 /**
- * Keeps names that calls gave to models that do not exist. Callers choose these names, so each organization
- * has a few different ones in a minute, and the log does not fill with them.
+ * Keeps names that calls gave to models that do not exist. Callers choose these names, so only a few distinct
+ * ones a minute are kept for each organization: they must not fill the log.
  */
 export class AskedModels {
   readonly #names = new Map<string, Set<string>>()
   #minute = 0
 
-  /** @returns the name; undefined: the call asked for none that is kept */
+  /** @returns the name; undefined when the call named no unknown model, or its name is not kept */
   of(nowMs: number, { organizationId, askedModel }: CallSettled): string | undefined {
     if (askedModel === undefined || organizationId === null) return undefined
     const minute = Math.floor(nowMs / MINUTE_MS)
@@ -101,7 +101,7 @@ export class AskedModels {
     return names.has(askedModel) ? askedModel : undefined
   }
 
-  /** Null: the organization is one too many. */
+  /** Null when the limit of organizations is reached. */
   #begin(organizationId: string): Set<string> | null {
     if (this.#names.size >= ASKED_MODEL_ORGANIZATIONS_MAX) return null
     const names = new Set<string>()

@@ -5,26 +5,26 @@ import { FIGURE, FIGURES, type Reason, type RequestBatch } from '../../../schema
 import type { RequestSpill } from '../../ports/requests/request-log.ts'
 
 /**
- * Files in the spill of a node, each up to REQUESTS_FILE_BYTES_MAX; calls beyond them are lost, and counted.
- * Decision.
+ * Files in the spill of a node, each up to REQUESTS_FILE_BYTES_MAX; when all are full, further calls are lost,
+ * and counted. Decision.
  */
 export const REQUESTS_SPILL_FILES_MAX = 256
-/** Files in the spill from which on fronts join their own. Decision. */
+/** Number of files in the spill at which each front merges its own files. Decision. */
 export const REQUESTS_JOINED_FILES = 64
-/** Files in the spill from which on each organization has a share of the rest. Decision. */
+/** Number of files in the spill at which each organization is limited to a share of the rest. Decision. */
 export const REQUESTS_SHARED_FILES = 128
-/** That share: waiting calls of one organization and front; further ones are lost, and counted. Decision. */
+/** That share, as a number of waiting calls for one organization and front; further calls are lost, and counted. Decision. */
 export const REQUESTS_ORGANIZATION_SPILLED_MAX = 16_384
 
 const FOLDER = 'requests'
-/** Characters of the instant in a name. */
+/** Number of characters of the time in a file name. */
 const STAMP_CHARS = 12
-/** Milliseconds in hex, so that names have the order of their instants; then the newest batch. */
+/** Milliseconds in hex, so that names sort by time; then the id of the newest batch. */
 const NAME = /^[0-9a-f]{12}-\d{1,18}\.requests$/
 const DRAFT = '.new'
-/** Milliseconds that the write of a batch takes at most. Decision. */
+/** Milliseconds that the write of a batch may take. Decision. */
 const DRAFT_MS_MAX = 60_000
-/** For the user of the node alone. */
+/** File mode: only the user that runs the node may read and write. */
 const MODE = 0o600
 const FOLDER_MODE = 0o700
 
@@ -33,10 +33,11 @@ export function spillFolder(dataDir: string): string {
 }
 
 /**
- * Writes batches into the folder, each as a file that has its name when it is whole; where many wait, together
- * with earlier ones of the same front, so that few calls at a time take no room of many. The bytes reach the
- * disk when the system writes them: only the end of the machine loses them.
- * @returns writes one batch at a time, and gives the number of its calls for which there was room
+ * Writes each batch into the folder as a file, which gets its name once it is complete. When many files wait,
+ * a batch is merged with earlier ones of the same front: many small batches must not use up the number of
+ * files. The operating system writes the bytes to the disk later, so only a crash of the machine loses them.
+ * @returns function that writes one batch at a time, and returns the number of its calls for which there was
+ * room
  */
 export function openSpillWriter(folder: string, now = Date.now): (batch: RequestBatch) => Promise<number> {
   const own = new WaitingFiles()
@@ -55,12 +56,12 @@ export function openSpillWriter(folder: string, now = Date.now): (batch: Request
       const joined = names.length < REQUESTS_JOINED_FILES ? [] : own.joinedBy(sizeOf(bytes), isFull)
       if (kept.requestIds.length === 0 || (isFull && joined.length === 0)) return 0
       const parts = [...(await readAll(folder, joined)), ...bytes]
-      // The instant of the oldest keeps their place in the order.
+      // The time of the oldest batch keeps the merged file's place in the order.
       const name = nameOf(joined[0]?.name.slice(0, STAMP_CHARS) ?? stamp, batch)
       await writeWhole(draft, parts)
       await rename(draft, join(folder, name))
       own.add({ name, bytes: sizeOf(parts), calls: callsOf(kept, joined) }, joined)
-      // A batch that stays in two files is written once.
+      // A batch that is in two files for a while is still stored only once.
       await removeAll(folder, joined).catch(() => undefined)
       return kept.requestIds.length
     } catch (cause) {
@@ -79,7 +80,7 @@ function sizeOf(parts: readonly Uint8Array[]): number {
   return parts.reduce((sum, { length }) => sum + length, 0)
 }
 
-/** The bytes of files; the runner may have written and removed some of them. */
+/** The bytes of files; files that the runner has stored and removed meanwhile are skipped. */
 async function readAll(folder: string, files: readonly WaitingFile[]): Promise<readonly Uint8Array[]> {
   const parts = await Promise.all(files.map(({ name }) => readFile(join(folder, name)).catch(gone)))
   return parts.filter((part) => part !== null)
@@ -92,7 +93,7 @@ async function removeAll(folder: string, files: readonly WaitingFile[]): Promise
 async function writeWhole(path: string, parts: readonly Uint8Array[]): Promise<void> {
   const file = await open(path, 'wx', MODE)
   try {
-    // `writev` may write a part of the bytes only.
+    // `writev` may write only a part of the bytes.
     for (const part of parts) await file.writeFile(part)
   } finally {
     await file.close()
@@ -108,7 +109,7 @@ interface WaitingFile {
   readonly calls: CallCounts
 }
 
-/** The files of one front that the runner has not written yet. */
+/** The files of one front that the runner has not stored yet. */
 class WaitingFiles {
   /** Oldest first. */
   #files: readonly WaitingFile[] = []
@@ -120,8 +121,8 @@ class WaitingFiles {
   }
 
   /**
-   * The newest files, which become one with so many bytes more. Files that are twice as large stay, unless
-   * there is no room: so a call is copied a few times only, and a front has few small files.
+   * The newest files, to be merged into one with this many new bytes. Files of twice the size are left alone
+   * unless there is no room: so each call is copied only a few times, and a front has few small files.
    * @returns oldest first
    */
   joinedBy(bytes: number, isFull: boolean): readonly WaitingFile[] {
@@ -135,12 +136,12 @@ class WaitingFiles {
     return joined
   }
 
-  /** Replaces the joined files by the file that has their calls. */
+  /** Replaces the merged files by the new file, which contains their calls. */
   add(file: WaitingFile, joined: readonly WaitingFile[]): void {
     this.#files = [...this.#files.filter((one) => !joined.includes(one)), file]
   }
 
-  /** The calls of a batch whose organizations have fewer calls in these files than their share. */
+  /** The calls of a batch whose organizations have not used up their share of these files. */
   withinShares(batch: RequestBatch): RequestBatch {
     const over = new Set<string>()
     for (const organization of callsOf(batch).keys())
@@ -197,11 +198,11 @@ export function openSpill(folder: string, now = Date.now): RequestSpill {
   }
 }
 
-/** Memory for one file at a time: new memory for each would let the garbage collector run for each. */
+/** Memory for one file at a time: a new buffer for each would start the garbage collector each time. */
 class FileMemory {
   #bytes = Buffer.allocUnsafeSlow(REQUESTS_FILE_BYTES_MAX)
 
-  /** The bytes of a file, until the next one is read. */
+  /** The bytes of a file, valid until the next file is read. */
   async read(path: string): Promise<Uint8Array> {
     const file = await open(path)
     try {
@@ -220,7 +221,7 @@ class FileMemory {
   }
 }
 
-/** A batch that its front did not complete, since it died. */
+/** True for a file that its front did not complete because the front died. */
 function isForgotten(name: string, nowMs: number): boolean {
   return name.endsWith(DRAFT) && parseInt(name, 16) < nowMs - DRAFT_MS_MAX
 }
@@ -240,12 +241,12 @@ const NUMBER_BYTES = Float64Array.BYTES_PER_ELEMENT
 
 interface Head extends Omit<RequestBatch, 'figures' | 'reasons'> {
   readonly format: number
-  /** Absent: the front was of a version without them. */
+  /** Absent in files of an older front version. */
   readonly reasons?: readonly Reason[]
 }
 
 /**
- * A batch as files have it: a line of JSON, then the numbers in the byte order of this machine. Spaces after
+ * A batch in its file form: a line of JSON, then the numbers in the byte order of this machine. Spaces after
  * the JSON align the numbers, so that a file in memory can be read as numbers.
  */
 export function batchBytes({ figures, ...head }: RequestBatch): readonly Uint8Array[] {
@@ -256,7 +257,7 @@ export function batchBytes({ figures, ...head }: RequestBatch): readonly Uint8Ar
   return [line, new Uint8Array(figures.buffer, figures.byteOffset, figures.byteLength)]
 }
 
-/** The batches of a file, one after the other; their figures are in its bytes. Null for bytes that are no whole batches. */
+/** The batches of a file, one after the other; their figures share the memory of `bytes`. Null when the bytes are not complete batches. */
 export function batchesOf(bytes: Uint8Array): readonly RequestBatch[] | null {
   const batches: RequestBatch[] = []
   for (let at = 0; at < bytes.length || at === 0;) {
@@ -273,7 +274,7 @@ export function batchesOf(bytes: Uint8Array): readonly RequestBatch[] | null {
   return batches
 }
 
-/** Numbers that lie where numbers may, in place; a copy of others. */
+/** Reads numbers in place when they are aligned; copies them otherwise. */
 function numbersIn(bytes: Uint8Array): Float64Array {
   const isInPlace = bytes.byteOffset % NUMBER_BYTES === 0
   const { buffer, byteOffset, byteLength } = isInPlace ? bytes : new Uint8Array(bytes)

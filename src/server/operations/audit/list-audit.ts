@@ -50,7 +50,7 @@ export function auditQueryOf(organizationId: string, request: ListAuditQuery): A
   }
 }
 
-/** Joins the events, which are JSON already, instead of parsing and rewriting them. */
+/** Joins the events, which are already JSON, instead of parsing and serializing them again. */
 function answerOf({ rows, nextBefore }: AuditPage): Success {
   const json = `{"data":[${rows.map(auditEventText).join(',')}],"has_more":${nextBefore !== null},"next_before":${nextBefore}}`
   return { kind: 'bytes', parts: [Buffer.from(json)], contentType: 'application/json' }

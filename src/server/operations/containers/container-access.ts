@@ -23,7 +23,7 @@ export function containerOf({ key, params }: ContainerCall): ContainerRef {
   return { workspaceId: ownWorkspaceOf(key), containerId: params.container_id }
 }
 
-/** Failure: container_file_unknown, for an id that stands for no readable path. */
+/** Failure: container_file_unknown, for an id that is not the encoding of a path. */
 export function containerPathOf(
   call: ContainerCall & { readonly params: { readonly file_id: string } },
 ): Outcome<ContainerPath> {
@@ -32,8 +32,8 @@ export function containerPathOf(
 }
 
 /**
- * Notes the use of a container with files, so that the files are kept. The call does not wait for the note: a
- * lost note makes a container older by one use. C10.
+ * Records the use of a container with files, so that the files are kept. The call does not wait for the
+ * record: if it is lost, the container only appears to have been last used earlier. C10.
  */
 export function noteUse(
   { containerUses, observer }: Ports,

@@ -7,7 +7,7 @@ import {
 import { defineOperation } from '../define.ts'
 import { CONTAINER_FAILURES, containerPathOf, noteUse } from './container-access.ts'
 
-/** Reads the facts of a container file. Source: B2.8. */
+/** Reads the metadata of a container file. Source: B2.8. */
 export const getContainerFile = defineOperation({
   id: 'containers.get_file',
   method: 'get',

@@ -11,7 +11,7 @@ import { defineOperation } from '../define.ts'
 import { CONTAINER_FAILURES, containerOf, noteUse } from './container-access.ts'
 import { cutPage } from '../../../schemas/lists/cut-page.ts'
 
-/** Lists a container's files in the order of their paths; an unknown container is empty. Source: B2.8. */
+/** Lists a container's files in the order of their paths; an unknown container counts as empty. Source: B2.8. */
 export const listContainerFiles = defineOperation({
   id: 'containers.list_files',
   method: 'get',

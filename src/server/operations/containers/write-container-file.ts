@@ -18,7 +18,7 @@ import { CONTAINER_FAILURES, containerOf } from './container-access.ts'
 
 const DAY_MS = 86_400_000
 
-/** Writes a container file and replaces the previous one; `file_id` is its path here. Source: decision C22. */
+/** Writes a container file and replaces the previous one; here `file_id` is its path. Source: decision C22. */
 export const writeContainerFile = defineOperation({
   id: 'containers.write_file',
   method: 'put',

@@ -16,9 +16,9 @@ import { holdsKey } from './own-keys.ts'
 import { filled, leastBytes, templateOf, type Place, type Template } from './placeholders.ts'
 import { KIB, MIB } from '../../../schemas/limits/limits.ts'
 
-/** Milliseconds that a destination may pause within its answer. Decision. */
+/** Milliseconds that a destination may pause while it sends its answer. Decision. */
 export const EGRESS_ANSWER_STALL_MS = 300_000
-/** Milliseconds that a destination may take no byte of the request's body. Decision. */
+/** Milliseconds that a destination may go without accepting a byte of the request's body. Decision. */
 export const EGRESS_BODY_STALL_MS = 60_000
 /** Bytes of a body in which placeholders are replaced, before the replacement. Decision. */
 export const EGRESS_SUBSTITUTED_BODY_BYTES_MAX = 64 * KIB
@@ -105,7 +105,7 @@ interface Outgoing {
   readonly relayed: RelayedRequest
   readonly path: string
   readonly headers: readonly string[]
-  /** Replaces the body of the request; null: the body is streamed. */
+  /** Sent instead of the body of the request; null: the body is streamed. */
   readonly bytes: Uint8Array | null
 }
 
@@ -129,8 +129,8 @@ async function send(
     headers,
     body: bytes ?? flow?.stream ?? null,
     bodyBytes: flow === null ? null : relayed.bodyBytes,
-    // A body that the destination does not take has a limit of its own; the time after the body belongs to
-    // the destination.
+    // While the destination has not yet accepted the body, the body's own time limit applies; after the body the
+    // destination's limit applies.
     beginsBy: () => (flow === null || flow.isWhole ? call.deadlineAt : flow.movedAt + EGRESS_BODY_STALL_MS),
     stallMs: EGRESS_ANSWER_STALL_MS,
     signal: flow === null ? call.signal : AbortSignal.any([call.signal, broken.signal]),
@@ -138,8 +138,8 @@ async function send(
   call.notes.upstreamMs = performance.now() - sentAt
   if (answer.ok) return ok({ exchange: answer.value, flow })
   flow?.stop()
-  // The failure names a destination as its party: a host of the caller's choice is no provider of the
-  // catalogue.
+  // The failure names the destination as the responsible party: a host that the caller chose is not a provider
+  // of the catalogue.
   const failure = flow?.failure ?? {
     ...answer.failure,
     fields: { party: 'destination', ...answer.failure.fields },
@@ -167,7 +167,7 @@ function relayOf({ exchange, flow }: Sent, values: ReadonlyMap<string, string>):
 const AUTHORITY = /^(\[[0-9a-f:.]+\]|[^:@[\]%\\]+)(?::(\d{1,5}))?$/
 
 /**
- * The destination of a request: the host, or host and port, of its path. The gate decides which destinations
+ * The destination of a request: the host, or host and port, in its path. The gate decides which destinations
  * are allowed. Failure: destination_refused.
  */
 function destinationOf(authority: string): Outcome<Destination> {
@@ -179,8 +179,8 @@ function destinationOf(authority: string): Outcome<Destination> {
 }
 
 /**
- * Headers that describe the destination's host, which is Sluice's host for the client; and `date`, which the
- * reply writes itself.
+ * Headers that describe the destination's host, which for the client is Sluice's host; and `date`, which the
+ * reply sets itself.
  */
 const OF_HOST: ReadonlySet<string> = new Set(['alt-svc', 'strict-transport-security', 'date'])
 
@@ -191,14 +191,14 @@ function passedOn(headers: readonly string[], redaction: Redaction): readonly st
   for (let at = 0; at + 1 < headers.length; at += 2) {
     const [name = '', value = ''] = [headers[at], headers[at + 1]]
     if (isOfConnection(name) || named.has(name) || name === 'content-length' || OF_HOST.has(name)) continue
-    // Only Sluice itself may set headers of its own.
+    // Only Sluice itself may set `x-sluice-` headers.
     if (name.startsWith('x-sluice-') || redaction.isIn(name)) continue
     passed.push(name, redaction.of(value))
   }
   return passed
 }
 
-/** Length of the body; null when the response gives none, or comes in chunks. */
+/** Length of the body; null when the response states none, or is chunked. */
 function bytesOf(headers: readonly string[]): number | null {
   let bytes: number | null = null
   for (let at = 0; at + 1 < headers.length; at += 2) {
@@ -216,9 +216,9 @@ interface Asking {
 }
 
 /**
- * Releases the values of secrets for one host, all or none, and each name once. No secret is opened for a
- * request that the values would make too large. Failures: header_invalid (more than EGRESS_SECRETS_MAX),
- * those of a release, and those of `fits`; the first refusal ends the release.
+ * Releases the values of secrets for one host, all or none, and each name once. No secret is decrypted if its
+ * value would make the request too large. Failures: header_invalid (more than EGRESS_SECRETS_MAX), those of a
+ * release, and those of `fits`; the first refusal ends the release.
  */
 async function releaseSecrets(
   named: readonly string[],
@@ -250,9 +250,9 @@ interface BodyTemplate {
 }
 
 /**
- * Reads a body whose placeholders are to be replaced. JSON and forms get values in their own syntax; any
- * other type gets them unchanged. Failures: body_too_large, header_invalid (encoded), body_invalid (a
- * malformed placeholder, a key of Sluice).
+ * Reads a body whose placeholders are to be replaced. JSON and forms get values in their own syntax; in any
+ * other type they are inserted unchanged. Failures: body_too_large, header_invalid (an encoded body),
+ * body_invalid (a malformed placeholder, a key of Sluice).
  */
 async function bodyTemplate({ headers, body }: RelayedRequest): Promise<Outcome<BodyTemplate>> {
   const encoding = valueOf(headers, 'content-encoding')
@@ -276,7 +276,7 @@ function filledBody({ template, place }: BodyTemplate, values: ReadonlyMap<strin
 }
 
 /**
- * Checks whether a body may fit after its placeholders are replaced, before any secret is opened. Failure:
+ * Checks whether a body may fit after its placeholders are replaced, before any secret is decrypted. Failure:
  * body_too_large.
  * @param bytes length of each value
  */
@@ -293,11 +293,11 @@ function valueOf(headers: readonly string[], name: string): string {
   return ''
 }
 
-/** Characters of an encoded form below which it would match unrelated text. */
+/** Least characters of an encoded form that is searched for: a shorter one would match unrelated text. */
 const FORM_CHARS_MIN = 8
 
 interface Redaction {
-  /** @param text one byte in each character @returns the text with `[redacted:name]` in place of values */
+  /** @param text one byte in each character @returns the text with `[redacted:name]` instead of values */
   of(text: string): string
   /** @param name lower case */
   isIn(name: string): boolean
@@ -309,14 +309,14 @@ interface Needle {
 }
 
 /**
- * Finds each value plain, percent-encoded, as JSON encodes it, in hex, and in base64 at every position. A
- * value that a destination splits, or turns into another form, is not found.
+ * Finds each value in plain text, percent-encoded, JSON-encoded, in hex, and in base64 at every position. A
+ * value that a destination splits or transforms otherwise is not found.
  * @param values by name
  */
 function redactionOf(values: ReadonlyMap<string, string>): Redaction {
   const needles = [...values]
     .flatMap(([name, value]) => needlesOf(value, `[redacted:${name}]`))
-    // The longest first: one secret may be a part of another.
+    // The longest first, since one secret may be part of another.
     .sort((one, other) => other.text.length - one.text.length)
   return {
     of: (text) => (needles.length === 0 ? text : redacted(text, needles)),
@@ -324,7 +324,7 @@ function redactionOf(values: ReadonlyMap<string, string>): Redaction {
   }
 }
 
-/** Replaces the needles without searching the replacements: otherwise each replacement could create a new match. */
+/** Replaces the values in one pass that does not search the replacements, which could match again. */
 function redacted(text: string, needles: readonly Needle[]): string {
   let open: string[] = [text]
   const pieces = (needle: Needle): string[] =>

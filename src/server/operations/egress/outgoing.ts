@@ -17,13 +17,13 @@ import type { Upload } from '../../ports/byte-streams.ts'
 /** Bytes of a request's target and headers after secrets have replaced their placeholders. Decision. */
 export const EGRESS_FILLED_HEAD_BYTES_MAX = 128 * KIB
 
-/** A request's target and headers as they are sent, with placeholders for secrets. */
+/** A request's target and headers as they will be sent, with placeholders for secrets. */
 export interface OutgoingHead {
   /** The path with its leading slash; nothing in it is ever replaced. */
   readonly path: string
   readonly query: Template | null
   readonly headers: readonly { readonly name: string; readonly value: Template }[]
-  /** True when placeholders in the body are replaced too. */
+  /** True when placeholders in the body are also replaced. */
   readonly isBodyFilled: boolean
 }
 
@@ -68,7 +68,7 @@ export function outgoingHead(path: string, request: RelayedRequest): Outcome<Out
   return ok({ path: `/${path}`, query: query.value, headers, isBodyFilled })
 }
 
-/** @returns the head to send; failures: header_invalid, for values that break the head or make it too long */
+/** @returns the head to send; failures: header_invalid, for values that are not allowed in the head or make it too long */
 export function filledHead(
   head: OutgoingHead,
   values: ReadonlyMap<string, string>,
@@ -93,7 +93,7 @@ export function filledHead(
 }
 
 /**
- * Checks whether a head may fit after its placeholders are replaced, before any secret is opened. @param
+ * Checks whether a head may fit after its placeholders are replaced, before any secret is decrypted. @param
  * bytes length of each value. Failure: header_invalid
  */
 export function headFits(
@@ -166,7 +166,7 @@ function refused(name: string, message: string, expected: string): Outcome<never
 /** Bytes of a request's body that wait for the destination. Decision. */
 export const EGRESS_WAITING_BYTES_MAX = 256 * KIB
 
-/** A request's body on its way to a destination, at the pace of the destination. */
+/** Streams a request's body to a destination, as fast as the destination accepts it. */
 export class BodyFlow {
   readonly stream: Readable
   /** The client's failure that ended the body early; null otherwise. */
@@ -215,7 +215,7 @@ export class BodyFlow {
   #take(bytes: Uint8Array): boolean {
     if (this.stream.destroyed) return false
     this.#moved()
-    // The bytes are copied, since their buffer is only lent.
+    // The bytes are copied, since their buffer is reused.
     this.#isFull = !this.stream.push(Buffer.from(bytes))
     return !this.#isFull
   }
@@ -229,7 +229,7 @@ export class BodyFlow {
 
   #fail(failure: Failure): void {
     this.failure = failure
-    // The stream ends with an error, so that the destination does not take a part for the whole.
+    // The stream ends with an error, so that the destination does not take a partial body for a complete one.
     this.stream.destroy(new Error('the client did not send the whole body'))
     this.#failed()
   }

@@ -3,7 +3,7 @@ import { percentDecoded } from './placeholders.ts'
 
 const OUR_KEY = new RegExp(Object.values(KEY_PREFIXES).join('|'))
 
-/** Times that a text may have been percent-encoded as a whole. Decision. */
+/** Rounds of percent-encoding of a whole text that are decoded. Decision. */
 const PERCENT_ROUNDS_MAX = 5
 
 /** Nested encodings (base64, hexadecimal, full percent-encoding) in which a key is still recognized. Decision. */
@@ -26,9 +26,9 @@ function inHex(text: string): string[] {
   return [hex, hex.toUpperCase()]
 }
 
-/** Prefixes of keys in each nesting of the encodings, by a hash of eight bytes. */
+/** Prefixes of encoded keys, for each nesting of the encodings, by a hash of eight bytes. */
 const FORMS = new Map<number, readonly Buffer[]>()
-/** For each half of a hash, whether a form begins with it: the search skips most positions of a text by this table. */
+/** For each half of a hash, true when a form begins with it: with this table the search skips most positions of a text. */
 const IS_BEGUN = new Uint8Array(65_536)
 for (let nth = 0, forms = [OWN_KEYS_BEGIN]; nth < NESTED_MAX; nth++) {
   const outer = [...new Set(forms.flatMap((form) => [...inBase64(form), ...inHex(form)]))]
@@ -37,14 +37,14 @@ for (let nth = 0, forms = [OWN_KEYS_BEGIN]; nth < NESTED_MAX; nth++) {
     FORMS.set(hash, [...(FORMS.get(hash) ?? []), form])
     IS_BEGUN[hash >>> 16] = 1
   }
-  // The search decodes the outermost percent-encoding first, so that the table has no forms of it.
+  // The search decodes the outermost percent-encoding first, so that the table needs no forms for it.
   forms = [...outer, ...forms.flatMap(inHex).map((hex) => hex.replace(/../g, '%$&'))]
 }
 
 /**
- * True when a text holds a key of an installation: plain, or in any nesting of base64 (at any position, as in
- * `Basic` with a user name), hexadecimal and percent-encoding. The search takes one pass over the text, and
- * one for each time that the text was percent-encoded.
+ * True when a text contains an API key of any installation: plain, or in any nesting of base64 (at any
+ * position, as in `Basic` with a user name), hexadecimal and percent-encoding. The search takes one pass over
+ * the text, and another for each round of percent-encoding.
  * @param text one byte in each character
  */
 export function holdsKey(text: string): boolean {

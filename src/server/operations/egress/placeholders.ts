@@ -1,10 +1,10 @@
 import { ok, type Outcome } from '../../../schemas/failures.ts'
 import { isSecretName } from '../../../schemas/vault/vault.ts'
 
-/** The place of a value, which decides its encoding. */
+/** Where a value is inserted, which decides its encoding. */
 export type Place = 'header' | 'query' | 'json' | 'plain'
 
-/** Text with placeholders for secrets: literals, and the name of a secret between each two of them. */
+/** Text with placeholders for secrets: literals, with the name of a secret between each two of them. */
 export interface Template {
   readonly literals: readonly string[]
   readonly names: readonly string[]
@@ -18,9 +18,9 @@ export function hasPlaceholder(text: string): boolean {
 }
 
 /**
- * Finds the placeholders of a text, `{{secret:name}}`. Other braces are plain text. The result is null for an
- * opening without the name of a secret and a closing: its author did not mean plain text.
- * @param encoded true: each character may be percent-encoded, also those of the placeholder
+ * Finds the placeholders of a text, `{{secret:name}}`. Other braces are plain text. The result is null when an
+ * opening has no valid name or no closing: its author did not mean plain text.
+ * @param encoded true: each character may be percent-encoded, including those of the placeholder
  */
 export function templateOf(text: string, encoded = false): Template | null {
   const { plain, escapes } = encoded ? decodedWithPlaces(text) : { plain: text, escapes: [] }
@@ -40,14 +40,14 @@ export function templateOf(text: string, encoded = false): Template | null {
   return { literals, names }
 }
 
-/** Decodes percent-encoded bytes to the characters of their numbers; other text stays. */
+/** Decodes each percent-encoded byte to the character with that code; other text is unchanged. */
 export function percentDecoded(text: string): string {
   return decodedWithPlaces(text).plain
 }
 
 /**
  * Replaces the placeholders once: values are never searched for placeholders. All text is bytes, one in each
- * character. Failure: header_invalid, for a value that a header cannot hold.
+ * character. Failure: header_invalid, for a value that is not allowed in a header.
  */
 export function filled(
   { literals, names }: Template,
@@ -91,13 +91,13 @@ function written(value: string, place: Place): string {
 
 interface Decoded {
   readonly plain: string
-  /** Indexes in `plain` where an escape stood, ascending; each escape had two characters more. */
+  /** Indexes in `plain` of decoded escapes, ascending; each escape had two more characters. */
   readonly escapes: readonly number[]
 }
 
 /**
- * Decodes without a regular expression: a callback for each escape of 64 KiB would take the loop 3 ms. @param
- * text one byte in each character
+ * Decodes without a regular expression: a callback for each escape in 64 KiB would block the loop for 3 ms.
+ * @param text one byte in each character
  */
 function decodedWithPlaces(text: string): Decoded {
   let at = text.indexOf('%')
@@ -119,7 +119,7 @@ function decodedWithPlaces(text: string): Decoded {
 
 const PERCENT = 0x25
 
-/** NaN for a byte that is no hexadecimal digit. */
+/** NaN for a byte that is not a hexadecimal digit. */
 function hexOf(byte = 0): number {
   if (byte >= 0x30 && byte <= 0x39) return byte - 0x30
   const letter = byte | 0x20
@@ -127,9 +127,9 @@ function hexOf(byte = 0): number {
 }
 
 /**
- * Maps indexes of the decoded text to the encoded one. Calls come in ascending order only, so that one walk
- * over the escapes serves all placeholders: a search for each would make the time grow with the square of the
- * text.
+ * Maps indexes of the decoded text to the encoded one. Indexes must be passed in ascending order, so that one
+ * pass over the escapes serves all placeholders: a search for each would make the time grow with the square of
+ * the text.
  */
 function placesIn(escapes: readonly number[]): (index: number) => number {
   let before = 0

@@ -72,14 +72,14 @@ const PREFERENCES = Compile(ProviderPreferences)
 
 type Answered = Outcome<Success> | Promise<Outcome<Success>>
 
-/** Returns a promise only when the call must wait: on the hot path each promise costs a turn of the microtask queue. */
+/** Returns a promise only when the call must wait: a promise costs a turn of the microtask queue, which matters on the hot path. */
 function embed(call: EmbeddingsCall, body: Complete<EmbeddingsRequest>, ports: Ports): Answered {
   const session = sessionIdOf(body.session_id, call.headers['x-session-id'])
   if (!session.ok) return session
   const sessionId = session.value
   if (sessionId !== null) call.notes.sessionId = sessionId
   const hops = hopsOf(call)
-  // In a cycle of endpoints each call would cause the next, until the gate has no room for other calls.
+  // In a cycle of endpoints each call would cause the next, until the gate had no room for other calls.
   const models = hops < HOPS_MAX ? modelsOf(call.key, ports) : ok(ports.models)
   const input: EmbedInput = { body, sessionId, hops, ports }
   return models instanceof Promise

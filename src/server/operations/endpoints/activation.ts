@@ -28,7 +28,7 @@ export interface ActivationInput {
   readonly call: { readonly signal: AbortSignal }
 }
 
-/** Makes a validated endpoint routable, if it answers now with the currently stored credential. C28. */
+/** Makes a validated endpoint routable, if a probe with the currently stored credential succeeds now. C28. */
 export async function activate(
   { ref, by, call }: ActivationInput,
   ports: Ports,

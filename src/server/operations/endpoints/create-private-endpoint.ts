@@ -72,7 +72,7 @@ function create(
   ports: Ports,
 ): ReturnType<Ports['privateEndpoints']['create']> {
   const { key, idempotency } = call
-  // An endpoint without forms keeps the digest that it had before there were any.
+  // An endpoint without forms keeps the digest that it had before forms existed.
   const compared = { ...fields, forms: fields.forms ?? undefined }
   const repeatable = idempotency === null ? null : { ...idempotency, fields: JSON.stringify(compared) }
   return ports.privateEndpoints.create(
@@ -86,7 +86,7 @@ interface Draft {
   readonly workspaceId: string
 }
 
-/** Validates and activates the draft. The draft stays after a failure, and the reply contains the failure. */
+/** Validates and activates the draft. After a failure the draft is kept, and the reply contains the failure. */
 async function bringUp(
   call: CreateCall,
   { endpoint, workspaceId }: Draft,

@@ -7,7 +7,7 @@ import {
 import { actorOf, defineOperation } from '../define.ts'
 import { answer, ENDPOINT_FAILURES, EXAMPLE_PARAMS, refOf } from './endpoint-answers.ts'
 
-/** Deletes a private endpoint; an active one answers no call from then on. Source: B2.6. */
+/** Deletes a private endpoint; an active one serves no further calls. Source: B2.6. */
 export const deletePrivateEndpoint = defineOperation({
   id: 'private_endpoints.delete',
   method: 'delete',

@@ -12,7 +12,7 @@ import type { Ports } from '../../ports/ports.ts'
 
 export type EndpointFields = Omit<EndpointInput, 'organizationId' | 'idempotency'>
 
-/** The fields of a new endpoint, normalized. Failures: body_invalid, base_url_invalid, provider_unsupported. */
+/** The normalized fields of a new endpoint. Failures: body_invalid, base_url_invalid, provider_unsupported. */
 export function fieldsOf(body: CreateEndpointBody, ports: Ports): Outcome<EndpointFields> {
   const { provider_slug: providerSlug, base_url: given = null, pricing = null } = body
   const priced = pricing === null ? ok(null) : countable(pricing)
@@ -54,7 +54,7 @@ const PLAIN = {
   expected: 'the URL with https:; the operator can allow plain HTTP with SLUICE_EGRESS_ALLOW',
 }
 
-/** Two bodies with the same prices in another order are the same fields, whose digests are compared. */
+/** Sorts prices, so that two bodies with the same prices in another order have the same digest. */
 function inOrder(pricing: EndpointPricing): EndpointPricing {
   const { prompt, completion, input_cache_read: read, input_cache_write: write } = pricing
   return {
@@ -65,7 +65,7 @@ function inOrder(pricing: EndpointPricing): EndpointPricing {
   }
 }
 
-/** Failure: body_invalid (a price with too many places to count). C14. */
+/** Failure: body_invalid (a price with more decimal places than can be counted). C14. */
 export function countable(pricing: EndpointPricing): Outcome<null> {
   const issues = uncountable(pricing).map((name): Issue => ({
     path: `/pricing/${name}`,

@@ -3,7 +3,7 @@ import { EndpointListAnswer } from '../../../schemas/endpoints/private-endpoints
 import { defineOperation } from '../define.ts'
 import { answer, summaryOf } from './endpoint-answers.ts'
 
-/** Lists the organization's private endpoints, drafts among them, oldest first. Source: B2.6. */
+/** Lists the organization's private endpoints, including drafts, oldest first. Source: B2.6. */
 export const listPrivateEndpoints = defineOperation({
   id: 'private_endpoints.list',
   method: 'get',

@@ -4,7 +4,7 @@ import { actorOf, defineOperation } from '../define.ts'
 import { answer, ENDPOINT_FAILURES, EXAMPLE_PARAMS, refOf, wholeOf } from './endpoint-answers.ts'
 import { countable } from './endpoint-fields.ts'
 
-/** Sets the price of the endpoint's calls; validations stay. Source: B2.6. */
+/** Sets the price of the endpoint's calls; its validation remains valid. Source: B2.6. */
 export const setPrivateEndpointPricing = defineOperation({
   id: 'private_endpoints.set_pricing',
   method: 'put',

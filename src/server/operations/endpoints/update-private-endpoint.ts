@@ -10,7 +10,7 @@ import { actorOf, defineOperation } from '../define.ts'
 import { answer, ENDPOINT_FAILURES, EXAMPLE_PARAMS, refOf, wholeOf } from './endpoint-answers.ts'
 import { baseUrlOf, countable } from './endpoint-fields.ts'
 
-/** Changes a draft, which ends its validation. Source: B2.6. */
+/** Changes a draft, which makes its validation invalid. Source: B2.6. */
 export const updatePrivateEndpoint = defineOperation({
   id: 'private_endpoints.update',
   method: 'patch',

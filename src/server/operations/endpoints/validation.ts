@@ -30,7 +30,7 @@ export const VALIDATION_FAILURES = [
 export interface ValidationInput {
   readonly ref: EndpointRef
   readonly workspaceId: string
-  /** Forms that have to pass; null: those of the draft. */
+  /** Forms that have to pass; null: the forms of the draft. */
   readonly forms: readonly EndpointForm[] | null
   readonly by: EndpointActor
   readonly call: { readonly signal: AbortSignal }
@@ -40,7 +40,7 @@ export type ExaminedEndpoint = Validation & ProbeResult
 
 type ProbingPorts = Pick<Ports, 'privateEndpoints' | 'endpointProber'>
 
-/** Probes an endpoint in the same way as a workspace calls it, and stores the result. Failed checks are a success. B2.6. */
+/** Probes an endpoint in the same way as a workspace calls it, and stores the result. A probe with failed checks is still a successful call. B2.6. */
 export async function validate(
   input: ValidationInput,
   ports: ProbingPorts,
@@ -59,7 +59,7 @@ export async function validate(
   })
 }
 
-/** Runs work under a claim and releases the claim at once after a failure or an error. */
+/** Runs work under a claim and releases the claim immediately after a failure or an error. */
 export async function underClaim<T>(
   claim: ProbeClaim,
   { privateEndpoints }: Pick<Ports, 'privateEndpoints'>,
@@ -105,7 +105,7 @@ async function examine(
   const probed = await ports.endpointProber.probe({ endpoint, workspaceId, forms: wanted, by, call })
   if (!probed.ok) return probed
   const { checks: found, forms, isSlow } = probed.value
-  // The probe's result of the same check is newer and replaces the earlier one.
+  // The probe's own result for this check is newer and replaces the earlier one.
   return ok({
     checks: [...checks.filter(({ name }) => found.every((check) => check.name !== name)), ...found],
     forms,
@@ -113,7 +113,7 @@ async function examine(
   })
 }
 
-/** The failure that stands for failed checks of an activation; the first failed check decides. B2.6, C28. */
+/** The failure that an activation returns for failed checks; the first failed check decides. B2.6, C28. */
 export function failureOfChecks({ checks, forms, isSlow }: ProbeResult): Failure {
   const failed = checks.find(({ passed }) => !passed)
   const reason = failed?.reason
@@ -144,7 +144,7 @@ function probeFailed(reason: CheckReason, detail: string | null): Failure {
   return { name: 'probe_failed', fields: { reason }, ...(detail !== null && { detail }) }
 }
 
-/** What each form was refused with, where several were: the caller knows which one is meant. */
+/** The error text of each refused form, when several forms were probed: the caller must see which form is meant. */
 function wordsOf(forms: ProbeResult['forms'], failed: EndpointCheck | undefined): string | null {
   const refused = forms.flatMap(({ form, checks }) => {
     const check = checks.find(({ passed }) => !passed)

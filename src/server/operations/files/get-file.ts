@@ -10,7 +10,7 @@ import {
 import { defineOperation } from '../define.ts'
 import { HOST_FAILURES, hostOf } from './hosts.ts'
 
-/** Reads the facts of a file. Source: §2.8, B2.7. */
+/** Reads the metadata of a file. Source: §2.8, B2.7. */
 export const getFile = defineOperation({
   id: 'files.get',
   method: 'get',

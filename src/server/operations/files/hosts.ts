@@ -35,8 +35,8 @@ export function workspaceOf(key: KeyRecord, named?: string): Outcome<string> {
 type FilesCall = Pick<Call<unknown, FileScopeQuery>, 'key' | 'query' | 'requestId' | 'operationId'>
 
 /**
- * The host of the call's files. Each call releases the key for a provider; an intern may have its own.
- * Failures: workspace_forbidden, and those of the release.
+ * The host of the call's files. Each call requests the release of the key for a provider, since an intern may
+ * have its own key. Failures: workspace_forbidden, and those of the release.
  */
 export async function hostOf(call: FilesCall, ports: Ports): Promise<Outcome<FileHost>> {
   const {

@@ -56,7 +56,7 @@ export const listFiles = defineOperation({
   },
 })
 
-/** Cuts a page to its size. A page before a file keeps the files next to it: files without room lie at the page's beginning. */
+/** Cuts a page to its size. A page that ends before a file keeps the files next to that file, so excess files are cut from its beginning. */
 function endedEarly({ files, hasMore }: HostedPage, isBefore: boolean, shape: FileShape): HostedPage {
   const { rows, isCut } = cutPage(isBefore ? files.toReversed() : files, (file) => fileAnswer(file, shape))
   return { files: isBefore ? rows.toReversed() : rows, hasMore: isCut || hasMore }
@@ -72,8 +72,8 @@ interface Place {
 const PLACES = ['page', 'cursor', 'after', 'after_id', 'before_id'] as const
 
 /**
- * The place at which a page begins. The parameters exclude each other, except that `page` wins over the ids
- * of the first page: clients of Anthropic's shape add `page` to their query. A list by ids comes whole, in
+ * The place at which a page begins. The parameters exclude each other, except that `page` wins over the ids of
+ * the first page: clients of Anthropic's shape add `page` to their query. A list by ids is returned whole, in
  * one page. Failure: query_invalid.
  */
 function placeOf(query: ListFilesQuery): Outcome<Place> {

@@ -9,13 +9,13 @@ import type { Call, Success } from '../define.ts'
 import { hopsOf, modelsOf, nextCallId, type KnownModels } from '../model-calls.ts'
 import { callableModels, completeText, type TextWithFiles } from './text-inputs.ts'
 
-/** Statuses of every operation that writes texts. D3. */
+/** Statuses of every operation that generates text. D3. */
 export const TEXT_STATUSES = [400, 402, 403, 404, 408, 413, 422, 429, 500, 502, 503, 524, 529] as const
 
-/** Headers of a caller that every operation reads which writes texts. */
+/** Request headers that every operation that generates text reads. */
 export const TEXT_HEADERS = ['x-session-id', 'x-sluice-hops', ...CONVERSATION_HEADERS] as const
 
-/** Headers of every answer, each where it is known when the head leaves. D32. */
+/** Headers of every answer, each only when its value is known before the head is sent. D32. */
 export const ANSWER_HEADERS = {
   'x-generation-id': 'Id of the answer, as in its body.',
   'x-sluice-provider': 'Slug of the provider that answered.',
@@ -32,10 +32,10 @@ export const ANSWER_HEADERS = {
     '`capped`: the reported cost exceeded the maximum, which was charged.',
 } as const
 
-/** What the operation of a dialect adds to `answerText`. */
+/** The parts of `answerText` that differ between the operations of the dialects. */
 export interface TextOperation extends TextForm {
   readonly operation: string
-  /** Headers of the caller that go to the provider: a flat list of names and values; absent: none. D4. */
+  /** Headers of the caller that are passed on to the provider: a flat list of names and values; absent: none. D4. */
   passed?(call: Pick<Call, 'headers'>): Outcome<readonly string[]>
 }
 
@@ -49,8 +49,8 @@ interface Answering {
 }
 
 /**
- * Lets a model write a text, streamed or whole, in the form of a dialect: completes the request by its preset
- * and its files, finds the models, and hands the call over. D1–D4, D10, D11, D15, D21, D33.
+ * Generates a text, streamed or whole, in the form of a dialect: completes the request with its preset and its
+ * files, finds the models, and starts the answer. D1–D4, D10, D11, D15, D21, D33.
  */
 export function answerText(call: AnswerCall, form: TextOperation, ports: Ports): Answered {
   const session = sessionIdOf(call.body.sessionId, call.headers['x-session-id'])
@@ -63,7 +63,7 @@ export function answerText(call: AnswerCall, form: TextOperation, ports: Ports):
     : answerComplete(call, text, by)
 }
 
-/** Returns a promise of its own only when the models of the workspace are to be loaded. */
+/** Creates a promise of its own only when the models of the workspace must be loaded first. */
 function answerComplete(call: AnswerCall, text: Outcome<TextWithFiles>, by: Answering): Answered {
   if (!text.ok) return text
   const models = modelsOf(call.key, by.ports)
@@ -72,7 +72,7 @@ function answerComplete(call: AnswerCall, text: Outcome<TextWithFiles>, by: Answ
     : answerBy(models, call, text.value, by)
 }
 
-/** Failures: those of `callableModels`, of the form's headers, and of `Inference.answer`. */
+/** Failures: those of `callableModels`, of `form.passed`, and of `Inference.answer`. */
 function answerBy(
   known: Outcome<KnownModels>,
   call: AnswerCall,
@@ -106,7 +106,7 @@ function answerBy(
   return ports.inference.answer(job, form, ports)
 }
 
-/** The conversation as a coding agent names it. */
+/** The name that a coding agent gives to the conversation. */
 function agentSession({ headers }: Pick<AnswerCall, 'headers'>): string | null {
   for (const name of CONVERSATION_HEADERS) if (headers[name] !== undefined) return headers[name]
   return null

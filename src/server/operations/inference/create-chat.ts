@@ -26,8 +26,8 @@ const CHAT: TextOperation = {
 }
 
 /**
- * Lets a model write the next message of a conversation, streamed or whole. Source: D1–D4, D7, D10, D11, D13,
- * D15, D16, D19, D21.
+ * Generates the next message of a conversation, streamed or whole. Source: D1–D4, D7, D10, D11, D13, D15, D16,
+ * D19, D21.
  */
 export const createChat = defineOperation<Inputs, TextRequest>({
   id: OPERATION,

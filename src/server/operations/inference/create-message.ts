@@ -9,7 +9,7 @@ import { PAID_CALL_FAILURES } from '../model-calls.ts'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { WHOLE_TEXTS } from '../../../dialects/native-answer.ts'
 
-/** Characters of a caller's header that is passed on to a provider. Decision. */
+/** Most characters of a caller's header that is passed on to a provider. Decision. */
 export const PASSED_HEADER_CHARS_MAX = 2_048
 
 interface Inputs {
@@ -30,8 +30,8 @@ const MESSAGES: TextOperation = {
 }
 
 /**
- * Lets a model write the next message of a conversation in Anthropic's form, streamed or whole. Source:
- * D1–D4, D10, D11, D13, D15, D16, D19–D21.
+ * Generates the next message of a conversation in Anthropic's form, streamed or whole. Source: D1–D4, D10,
+ * D11, D13, D15, D16, D19–D21.
  */
 export const createMessage = defineOperation<Inputs, TextRequest>({
   id: OPERATION,
@@ -69,15 +69,15 @@ export const createMessage = defineOperation<Inputs, TextRequest>({
   run: (call, ports) => answerText(call, MESSAGES, ports),
 })
 
-/** Words with commas between them: no line end, no second header, nothing that a proxy would read. */
+/** Comma-separated words: no line end, no second header, nothing that a proxy would interpret. */
 const WORDS = /^[\w.:-]+(?:[ \t]*,[ \t]*[\w.:-]+)*$/
 
 const PASSED = ['anthropic-version', 'anthropic-beta'] as const
 
 /**
- * The caller's headers that go to a provider of messages: a flat list of names and values. Features of
- * Anthropic's models are asked for there, and no other header of the caller is passed on. D4.
- * Failure: header_invalid.
+ * The caller's headers that are passed on to a provider of messages: a flat list of names and values. They
+ * request features of Anthropic's models; no other header of the caller is passed on. D4. Failure:
+ * header_invalid.
  */
 export function anthropicHeaders({ headers }: Pick<Call, 'headers'>): Outcome<readonly string[]> {
   const passed: string[] = []

@@ -25,8 +25,8 @@ const RESPONSES: TextOperation = {
 }
 
 /**
- * Lets a model write the next items of a conversation, streamed or whole. Source: D1–D4, D8, D10, D11, D13,
- * D15, D16, D19, D21.
+ * Generates the next items of a conversation, streamed or whole. Source: D1–D4, D8, D10, D11, D13, D15, D16,
+ * D19, D21.
  */
 export const createResponse = defineOperation<Inputs, TextRequest>({
   id: OPERATION,

@@ -3,7 +3,7 @@ import { GenerationQuery } from '../../../schemas/inference/generations.ts'
 import { defineOperation } from '../define.ts'
 import { EXAMPLE_GENERATION, GENERATION_STATUSES } from './get-generation.ts'
 
-/** Refused: prompts and answers are kept nowhere. Source: D33, D37. */
+/** Refused: prompts and answers are never stored. Source: D33, D37. */
 export const getGenerationContent = defineOperation({
   id: 'generations.content',
   method: 'get',

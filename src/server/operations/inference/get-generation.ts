@@ -9,7 +9,7 @@ import { inputTokens, outputTokens, usdOfNano } from '../../../schemas/money/cos
 import type { Generation } from '../../ports/inference/generations.ts'
 import { defineOperation } from '../define.ts'
 
-/** D3; 400 for a query without an id. */
+/** Statuses as in D3, and 400 for a query without an id. */
 export const GENERATION_STATUSES = [400, 402, 403, 404, 429, 500] as const
 
 export const EXAMPLE_GENERATION = 'gen_019a5b0c4e21b1c2d3e4f5a6b7c8d9e0'
@@ -37,7 +37,7 @@ export const getGeneration = defineOperation({
   },
 })
 
-/** What Sluice does not have, or does not keep. */
+/** Members whose values Sluice does not have, or does not store. */
 const NOTHING = {
   cache_discount: null,
   moderation_latency: null,
@@ -55,7 +55,7 @@ const NOTHING = {
   provider_responses: null,
 } as const
 
-/** What the words of messages and responses for the end of an answer are in chat. D5. */
+/** Finish reasons of messages and responses, and their equivalents in chat. D5. */
 const FINISHES: ReadonlyMap<string, string> = new Map([
   ['completed', 'stop'],
   ['end_turn', 'stop'],
@@ -66,7 +66,7 @@ const FINISHES: ReadonlyMap<string, string> = new Map([
   ['refusal', 'content_filter'],
 ])
 
-/** The record on the wire. Cached input counts as prompt, and reasoning as completion. D33. */
+/** The record in its wire form. Cached input counts as prompt, and reasoning as completion. D33. */
 export function generationRecord(
   { id, createdMs, workspaceId, upstreamId, facts }: Generation,
   origin: string,

@@ -24,7 +24,7 @@ import { callerOf } from '../../../schemas/values/callers.ts'
 import { isComplete, usedPreset } from '../apply-preset.ts'
 import { pointerOf } from '../../../schemas/values/json-path.ts'
 
-/** Failures of files and media addresses in a call, in addition to those of every call. */
+/** Failures of files and media URLs in a call, in addition to the failures of every call. */
 export const INLINE_FILE_FAILURES = [
   'regional_refused',
   'file_unknown',
@@ -39,7 +39,7 @@ export const INLINE_FILE_FAILURES = [
 ] as const satisfies readonly FailureName[]
 
 export interface TextWithFiles {
-  /** Its size counts the files. */
+  /** Its size includes the files. */
   readonly body: CompleteText
   /** Absent: it names none. */
   readonly files?: readonly InlineFile[]
@@ -48,13 +48,13 @@ export interface TextWithFiles {
 type FilesCall = Pick<Call, 'key' | 'isRegional'>
 type FilesPorts = Pick<Ports, 'files' | 'transfers'>
 
-/** What downloads need. A model could repeat what a key may not read. */
+/** The scope that downloads need: a model could repeat the content of a file that the key may not read. */
 const READ: readonly KeyScope[] = ['files:read']
 
 /**
- * Finds the files of a request: they are of the key's workspace, of types that their places take, and small
- * enough. Nothing of them is read. D31.
- * Failures: regional_refused, scope_missing, body_invalid, store_unavailable, file_unknown, file_too_large, body_too_large.
+ * Finds the files of a request: they must belong to the key's workspace, have types that their places in the
+ * request accept, and be small enough. Their content is not read. D31. Failures: regional_refused,
+ * scope_missing, body_invalid, store_unavailable, file_unknown, file_too_large, body_too_large.
  */
 export async function withFiles(
   { key, isRegional }: FilesCall,
@@ -101,7 +101,7 @@ function inlineFile(
     async open(signal) {
       const opened = await transfers.openFile(record, signal)
       if (opened.ok || opened.failure.name !== 'content_missing') return opened
-      // It may have been removed since the request began.
+      // The file may have been removed since the request began.
       const found = await files.get(workspaceId, id)
       return !found.ok && found.failure.name === 'file_unknown' ? unknown(reference) : opened
     },
@@ -148,10 +148,10 @@ interface Asked {
 }
 
 /**
- * The models of a call in the order to try them: `model`, then `models`. Every model has to be one
- * that the key may call: a call that could end at a forbidden model is refused before anything is sent.
- * Failures: those of `callableModel`; for one of `models`, and for `fallbacks` of the provider, the issue has
- * its path. D2, D11.
+ * The models of a call in the order to try them: `model`, then `models`. Every model has to be one that the
+ * key may call: a call that could end at a forbidden model is refused before anything is sent. Failures: those
+ * of `callableModel`; for a member of `models` and for the provider's `fallbacks` the issue has its path. D2,
+ * D11.
  */
 export function callableModels(
   { key, body }: Asked,
@@ -161,7 +161,7 @@ export function callableModels(
   const first = callableModel({ name: body.model, makes: 'texts', key }, known, ports)
   if (!first.ok) return first
   const { allowedModels } = key
-  // The provider chooses among models whose names are its own.
+  // The provider itself chooses among fallback models, by names that Sluice cannot check.
   if (body.hasFallbacks && allowedModels !== null) return FALLBACKS_REFUSED
   const others: CallableModel[] = []
   for (const [at, name] of body.models.entries()) {
@@ -194,8 +194,9 @@ type PresetUse = Pick<PresetBy, 'isCount'>
 const OF_CALL: PresetUse = {}
 
 /**
- * The body of a call with what it lacks of its preset, and with its files; no promise for a body that names
- * neither. Failures: those of `PRESET_USE_FAILURES`, of `Inference.withPreset` and of `withFiles`. D10, D31.
+ * The body of a call, with missing fields filled from its preset, and with its files. Not a promise when the
+ * body names neither. Failures: those of `PRESET_USE_FAILURES`, of `Inference.withPreset` and of `withFiles`.
+ * D10, D31.
  */
 export function completeText(
   call: TextCall,

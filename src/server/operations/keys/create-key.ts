@@ -52,10 +52,10 @@ export const createKey = defineOperation({
   },
 })
 
-/** A new key without its place. */
+/** A new key without its organization and workspace. */
 export type KeyDescription = Omit<NewApiKey, 'organizationId' | 'workspace'>
 
-/** A key as a body describes it. Failures: body_invalid, key_unscoped. */
+/** The key that a body describes. Failures: body_invalid, key_unscoped. */
 export function descriptionOf(body: CreateKeyBody): Outcome<KeyDescription> {
   const kind = body.kind ?? (body.intern_id === undefined ? 'inference' : 'intern')
   const mismatch = mismatchIn(body, kind)

@@ -20,7 +20,7 @@ export const getCurrentKey = defineOperation({
     const { organizationId, hash } = call.key
     const found = await ports.apiKeys.get({ organizationId, hash })
     if (found.ok) return ok({ kind: 'json', value: currentKeyAnswer(found.value) })
-    // The key was revoked after the call was let in.
+    // The key was revoked after the call was admitted.
     return found.failure.name === 'api_key_unknown' ? fail('key_unknown') : found
   },
 })

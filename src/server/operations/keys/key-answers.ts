@@ -14,7 +14,7 @@ export const KEY_FAILURES = ['store_unavailable'] as const satisfies readonly Fa
 
 export const EXAMPLE_HASH = '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'
 
-/** Wire value for no limit, where a number must stand. */
+/** Wire value for no limit in members that must be numbers. */
 const NO_LIMIT = -1
 
 /** A key in the form of B2.10. */
@@ -79,7 +79,7 @@ export const REMARK_HEADERS = {
   'x-sluice-remark': 'Entries of `allowed_models` that match no model in the catalogue.',
 }
 
-/** Headers of the answer to a key that was given a list of models. C25. */
+/** Headers of the reply when a key is given a list of models. C25. */
 export function remarkOn(
   allowed: readonly string[] | null | undefined,
   { models: { models } }: Pick<Ports, 'models'>,
@@ -123,13 +123,14 @@ export function refOf({ key, params }: Pick<Call<{ readonly hash: string }>, 'ke
 }
 
 /**
- * The limit in nano-USD; null stays null. The shape has checked the number of USD, so that an amount exists.
+ * The limit in nano-USD; null stays null. The schema has checked the number of USD, so the conversion cannot
+ * fail.
  */
 export function limitOf(usd: number | null): bigint | null {
   return usd === null ? null : nanoOfUsd(usd)
 }
 
-/** Failure: body_invalid, for a text that is no instant or not in the future. */
+/** Failure: body_invalid, for a text that is not a time, or a time that is not in the future. */
 export function expiryFrom(text: string | null): Outcome<Date | null> {
   if (text === null) return ok(null)
   const instant = instantOf(text)

@@ -40,7 +40,7 @@ export const updateKey = defineOperation({
   },
 })
 
-/** Refuses a change of the key's intern instead of ignoring it: a key keeps its intern. C34. */
+/** Refuses a change of the key's intern instead of ignoring it: the intern of a key never changes. C34. */
 async function internRefusal(
   call: Call<Static<typeof KeyParams>, unknown, UpdateKeyBody>,
   { apiKeys }: Pick<Ports, 'apiKeys'>,

@@ -3,7 +3,7 @@ import { defineOperation } from '../define.ts'
 import { filterOf, pageOf } from './model-query.ts'
 import { selectModels } from './shown-models.ts'
 
-/** Lists models, filtered and sorted; those that only the key's workspace has too. Source: B2.3, C21. */
+/** Lists models, filtered and sorted, including those that only the key's workspace has. Source: B2.3, C21. */
 export const listModels = defineOperation({
   id: 'models.list',
   method: 'get',

@@ -19,7 +19,7 @@ export const listProviders = defineOperation({
   run: (_, { models }) => ok({ kind: 'json', value: { data: models.providers.map(providerAnswer) } }),
 })
 
-/** Clients refuse a provider without `privacy_policy_url`: a fact that the catalogue lacks is null. B3.1. */
+/** Clients refuse a provider without `privacy_policy_url`: the catalogue does not have this fact, so it is null. B3.1. */
 function providerAnswer({ slug, name }: Provider): ProviderShape {
   return {
     slug,

@@ -5,8 +5,8 @@ import { selectModels } from './shown-models.ts'
 import { isModelAllowed } from '../../../schemas/keys/permissions.ts'
 
 /**
- * Lists the models that the caller's key may use: those of the catalogue and of the workspace that the key's
- * list of models allows. Source: B2.3.
+ * Lists the models that the caller's key may use: the models of the catalogue and of the workspace that are in
+ * the key's list. Source: B2.3.
  */
 export const listUserModels = defineOperation({
   id: 'models.list_for_user',

@@ -30,7 +30,7 @@ export const listZdrEndpoints = defineOperation({
     ),
 })
 
-/** The parts of a list, made once for as long as the selection is cached: a catalogue may have 100,000 models. */
+/** The parts of a list, created once and kept while the selection is cached: a catalogue may have 100,000 models. */
 const PARTS_OF = new WeakMap<readonly ResolvedModel[], Promise<readonly Uint8Array[]>>()
 
 function partsOf(models: readonly ResolvedModel[]): Promise<readonly Uint8Array[]> {

@@ -10,9 +10,9 @@ import type { Ports } from '../../ports/ports.ts'
 import type { Success } from '../define.ts'
 import { findModel } from './shown-models.ts'
 
-/** Output modalities of lists by default: models that write text. B2.3. */
+/** Output modalities of lists by default: text models. B2.3. */
 const OUTPUT_MODALITIES_DEFAULT = ['text']
-/** Value of a list parameter that stands for all names. */
+/** Value of a list parameter that selects all names. */
 const EVERY = 'all'
 
 type Query = Partial<ListModelsQuery>
@@ -81,8 +81,8 @@ interface Listing {
 }
 
 /**
- * One page of a model list, joined from rendered bodies; the whole list when neither `limit` nor `offset` was
- * given. B2.3. `links` and `total_count` are always present: clients refuse a list without them (B3.1).
+ * One page of a model list, joined from serialized bodies; the whole list when neither `limit` nor `offset`
+ * was given. B2.3. `links` and `total_count` are always present: clients refuse a list without them (B3.1).
  */
 export function pageOf(
   found: readonly ResolvedModel[],
@@ -92,7 +92,7 @@ export function pageOf(
   const offset = query.offset ?? 0
   const limit = isWhole ? found.length : (query.limit ?? MODELS_PAGE_DEFAULT)
   const next = offset + limit < found.length ? nextLink(path, query, { offset: offset + limit, limit }) : null
-  // No page may be that long, so that the request is for the whole list.
+  // Only the whole list can be longer than the largest page.
   if (isWhole && found.length > MODELS_PAGE_MAX)
     return everyOf(found).then((parts) => ok({ ...json(parts), isShared: true }))
   return ok(
@@ -101,8 +101,8 @@ export function pageOf(
 }
 
 /**
- * The parts of long lists, made once for as long as the selection is cached. The parts are the bodies of the
- * models themselves: joined copies for each order and filter would take as much memory as all models.
+ * The parts of long lists, created once and kept while the selection is cached. The parts are the bodies of
+ * the models themselves: a joined copy for each order and filter would take as much memory as all models.
  */
 const EVERY_OF = new WeakMap<readonly ResolvedModel[], Promise<readonly Uint8Array[]>>()
 
@@ -114,10 +114,10 @@ function everyOf(found: readonly ResolvedModel[]): Promise<readonly Uint8Array[]
   return parts
 }
 
-/** Models whose bodies are rendered in one turn of the loop: 2 ms. All of 100,000 take two seconds. */
+/** Models whose bodies are serialized in one turn of the event loop: this takes 2 ms, all 100,000 would take two seconds. */
 const RENDERED_AT_ONCE = 100
 
-/** The opened list of one body of each model, without its end. @param bodyOf null: the model is not in the list */
+/** A JSON list with one body for each model, without its closing part. @param bodyOf null: the model is not in the list */
 export async function itemsInTurns(
   found: readonly ResolvedModel[],
   bodyOf: (bodies: ModelBodies) => Uint8Array | null,
@@ -139,7 +139,7 @@ function separated(models: readonly ResolvedModel[]): readonly Uint8Array[] {
   return models.flatMap(({ bodies }, at) => (at === 0 ? [bodies.item] : [COMMA, bodies.item]))
 }
 
-/** The `run` of operations that read one model by the id in their path, also under its variants and aliases. */
+/** The `run` of operations that read one model by the id in their path, which may also be a variant or an alias. */
 export function readModel(body: 'answer' | 'endpoints' | 'bare') {
   const answer = (found: Outcome<ResolvedModel>): Outcome<Success> =>
     found.ok ? ok(json([found.value.bodies[body]])) : found
@@ -153,14 +153,14 @@ export function readModel(body: 'answer' | 'endpoints' | 'bare') {
   }
 }
 
-/** A success whose body is JSON already. */
+/** A success whose body is already JSON. */
 function json(parts: readonly Uint8Array[]): Success {
   return { kind: 'bytes', parts, contentType: 'application/json' }
 }
 
 const OPEN = Buffer.from('{"data":[')
 const COMMA = Buffer.from(',')
-/** The end of a list with no member after its items. */
+/** The end of a list without members after its items. */
 export const CLOSE_LIST = Buffer.from(']}')
 
 function nextLink(

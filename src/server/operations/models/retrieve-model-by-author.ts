@@ -3,7 +3,7 @@ import { defineOperation } from '../define.ts'
 import { readModel } from './model-query.ts'
 
 /**
- * Reads one model as `models.retrieve` does, for clients and people that do not escape the slash of an id.
+ * Reads one model as `models.retrieve` does, for clients and users that do not escape the slash of an id.
  * Source: an extension of Sluice (B3.2); statuses as §7 model read.
  */
 export const retrieveModelByAuthor = defineOperation({

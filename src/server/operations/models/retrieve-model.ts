@@ -3,8 +3,8 @@ import { defineOperation } from '../define.ts'
 import { readModel } from './model-query.ts'
 
 /**
- * Reads one model as OpenAI's clients do: the id is one path segment, and the reply has no envelope. Source:
- * our extension, since those clients have no other way to read one (B3.2); statuses as §7 model read.
+ * Reads one model as OpenAI's clients do: the id is one path segment, and the reply is not wrapped in `data`.
+ * Source: our extension, since those clients have no other way to read one (B3.2); statuses as §7 model read.
  */
 export const retrieveModel = defineOperation({
   id: 'models.retrieve',

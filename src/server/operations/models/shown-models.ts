@@ -11,8 +11,8 @@ type ModelPorts = Pick<Ports, 'models' | 'privateModels'>
 type Own = Outcome<OwnListing | null>
 
 /**
- * The models of a filter that a key may see: those of the catalogue, and those of its workspace alone that it
- * may call. While the store is away a list has those of the catalogue. B2.3.
+ * The models of a filter that a key may see: those of the catalogue, and those of its own workspace that it
+ * may call. While the store is unavailable a list has only those of the catalogue. B2.3.
  */
 export function selectModels<T>(
   { key, filter }: { readonly key: KeyRecord; readonly filter: ModelFilter },
@@ -25,7 +25,7 @@ export function selectModels<T>(
 
 /**
  * The models with an endpoint that declares zero data retention and that a key may see; while the store is
- * away those of the catalogue.
+ * unavailable only those of the catalogue.
  */
 export function selectWithoutRetention<T>(
   key: KeyRecord,
@@ -46,7 +46,7 @@ function withOwn<T>(
   return own instanceof Promise ? own.then(proceed) : proceed(own)
 }
 
-/** A model that a key may see. Failures: model_unknown, and those of `PrivateModels.of`. */
+/** Finds a model that a key may see. Failures: model_unknown, and those of `PrivateModels.of`. */
 export function findModel(key: KeyRecord, id: string, ports: ModelPorts): MaybeLater<Outcome<ResolvedModel>> {
   const known = ports.models.resolve(id)
   const find = (own: Own): Outcome<ResolvedModel> => {

@@ -3,7 +3,7 @@ import { ok } from '../../../schemas/failures.ts'
 import { defineOperation } from '../define.ts'
 import { BUDGET_EXAMPLE, BUDGET_FAILURES, budgetAnswer, budgetRefOf } from './budget-answers.ts'
 
-/** Reads the budget of a workspace on one interval, with its spend. Source: §4.12, §2.11, B1.14, C15. */
+/** Reads the budget of a workspace for one interval, with its spend. Source: §4.12, §2.11, B1.14, C15. */
 export const getBudget = defineOperation({
   id: 'budgets.get',
   method: 'get',

@@ -4,7 +4,7 @@ import { actorOf, defineOperation } from '../define.ts'
 import { BUDGET_EXAMPLE, BUDGET_FAILURES, budgetAnswer, budgetRefOf } from './budget-answers.ts'
 import { nanoOfUsd } from '../../../schemas/money/costs.ts'
 
-/** Creates or changes the budget of a workspace on one interval. Source: B2.9, decision C15. */
+/** Creates or changes the budget of a workspace for one interval. Source: B2.9, decision C15. */
 export const putBudget = defineOperation({
   id: 'budgets.put',
   method: 'put',

@@ -98,7 +98,7 @@ export function storageWire(place: StorageRecord): AdminStorageShape {
   }
 }
 
-/** Errors of jobs are a code, a colon and words; some, such as that of a cancelled job, have only words. */
+/** Errors of jobs have the form `<code>: <text>`; some, such as that of a cancelled job, are only a text. */
 function errorOf(text: string, status: string): { readonly code: string; readonly message: string } {
   const [, code, message] = /^([a-z_]+): ([\s\S]*)$/.exec(text) ?? []
   return { code: code ?? status, message: message ?? text }

@@ -3,7 +3,7 @@ import { GetHistoryQuery, HistoryAnswer } from '../../../schemas/operator/histor
 import { historyInput } from '../../../schemas/operator/history-range.ts'
 import { defineOperation } from '../define.ts'
 
-/** Reads what the node did, as lines over time. Source: an extension of Sluice; C4. */
+/** Reads the node's history as time series. Source: an extension of Sluice; C4. */
 export const getAdminHistory = defineOperation({
   id: 'admin.get_history',
   method: 'get',

@@ -5,7 +5,7 @@ import { openClip } from '../clip-content.ts'
 import { actorOf, defineOperation } from '../define.ts'
 import { EXAMPLE_JOB } from './admin-answers.ts'
 
-/** Streams a clip of a job to an operator, whole or by range, and writes that to the audit log. Source: our extension; C4. */
+/** Streams a clip of a job to an operator, completely or by range, and records the access in the audit log. Source: our extension; C4. */
 export const getAdminJobContent = defineOperation({
   id: 'admin.get_job_content',
   method: 'get',

@@ -2,7 +2,7 @@ import { AdminSessionAnswer } from '../../../schemas/operator/admin.ts'
 import { fail, ok } from '../../../schemas/failures.ts'
 import { defineOperation } from '../define.ts'
 
-/** Shows a management key of the operating organization its own identity. Source: an extension of Sluice; C4. */
+/** Returns the identity of the caller, a management key of the operator's organization. Source: an extension of Sluice; C4. */
 export const getAdminSession = defineOperation({
   id: 'admin.get_session',
   method: 'get',
@@ -20,7 +20,7 @@ export const getAdminSession = defineOperation({
     const session = await admin.session(key.organizationId)
     if (!session.ok) return session
     const found = await apiKeys.get({ organizationId: key.organizationId, hash: key.hash })
-    // The key was revoked after the call was let in.
+    // The key was revoked after the call was admitted.
     if (!found.ok) return found.failure.name === 'api_key_unknown' ? fail('key_unknown') : found
     const { hash, name, label } = found.value
     return ok({ kind: 'json', value: { data: { ...session.value, key: { hash, name, label } } } })

@@ -9,7 +9,7 @@ import { defineOperation } from '../define.ts'
 
 const DAY_MS = 86_400_000
 
-/** Reads what a first call needs, and whether there was one. Source: an extension of Sluice; C4. */
+/** Reads what is needed for a first call, and whether one has been made. Source: an extension of Sluice; C4. */
 export const getAdminStart = defineOperation({
   id: 'admin.get_start',
   method: 'get',
@@ -41,7 +41,7 @@ export const getAdminStart = defineOperation({
   },
 })
 
-/** The first day that a list of activity may begin with, when it ends today. */
+/** The earliest first day of a list of activity that ends today. */
 function aYearAgo(): string {
   return new Date(Date.now() - (ACTIVITY_DAYS_MAX - 1) * DAY_MS).toISOString().slice(0, 'YYYY-MM-DD'.length)
 }
@@ -68,7 +68,7 @@ function startOf(
 /** By slug of the provider. */
 type Trials = ReadonlyMap<string, NonNullable<StartProvider['model']>>
 
-/** Of each provider the first model that writes, or else the first that embeds; of perhaps 100,000 models. */
+/** For each provider its first text model, or else its first embedding model; the catalogue may have 100,000 models. */
 function trialsOf(models: readonly ResolvedModel[]): Trials {
   const trials = new Map<string, NonNullable<StartProvider['model']>>()
   for (const { id, endpoints, isWriter, isEmbedding } of models) {

@@ -3,7 +3,7 @@ import { ok } from '../../../schemas/failures.ts'
 import { defineOperation } from '../define.ts'
 import { pageOf, storageWire } from './admin-answers.ts'
 
-/** Reads the stored bytes and the quota of each workspace, and the result of the last sweep. Source: our extension; C4, C10. */
+/** Lists the stored bytes and the quota of each workspace, and the result of the last sweep. Source: our extension; C4, C10. */
 export const getAdminStorage = defineOperation({
   id: 'admin.get_storage',
   method: 'get',

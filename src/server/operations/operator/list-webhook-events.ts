@@ -8,7 +8,7 @@ import { WEBHOOK_EVENTS_PAGE_MAX } from '../../../schemas/webhooks/webhook-limit
 import type { EventPlace, SignedEvent } from '../../ports/webhooks/operator-webhooks.ts'
 import { defineOperation, ownWorkspaceOf } from '../define.ts'
 
-/** Lists signed events, for receivers that no webhook reaches. Source: an extension of Sluice; C4, C17. */
+/** Lists signed events, for receivers that cannot be reached by webhooks. Source: an extension of Sluice; C4, C17. */
 export const listWebhookEvents = defineOperation({
   id: 'admin.list_webhook_events',
   method: 'get',
@@ -45,7 +45,7 @@ export const listWebhookEvents = defineOperation({
   },
 })
 
-/** @param text of the shape of the query */
+/** @param text already checked by the schema of the query */
 function placeOf(text: string): EventPlace {
   const dot = text.indexOf('.')
   return { us: Number(text.slice(0, dot)), jobId: text.slice(dot + 1) }

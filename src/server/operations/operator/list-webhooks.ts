@@ -6,7 +6,7 @@ import { readableCount } from '../../../schemas/values/readable.ts'
 import { ADMIN_LISTED_MAX } from '../../../schemas/operator/admin-port-limits.ts'
 import { offsetPage } from '../../../schemas/lists/cut-page.ts'
 
-/** Lists the webhooks about ended jobs, newest first. Source: an extension of Sluice; C4, C17. */
+/** Lists the webhooks of ended jobs, newest first. Source: an extension of Sluice; C4, C17. */
 export const listAdminWebhooks = defineOperation({
   id: 'admin.list_webhooks',
   method: 'get',

@@ -2,7 +2,7 @@ import { ok } from '../../../schemas/failures.ts'
 import { defineOperation } from '../define.ts'
 import { MappingPreviewAnswer, MappingPreviewQuery } from '../../../schemas/scim/group-mappings.ts'
 
-/** Counts the members that a mapping would make, without making it. Source: an extension of Sluice; C4. */
+/** Counts the members that a mapping would create, without creating it. Source: an extension of Sluice; C4. */
 export const previewMapping = defineOperation({
   id: 'admin.preview_mapping',
   method: 'get',

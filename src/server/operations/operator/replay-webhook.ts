@@ -3,7 +3,7 @@ import { ok } from '../../../schemas/failures.ts'
 import { actorOf, defineOperation } from '../define.ts'
 import { EXAMPLE_DELIVERY } from './admin-answers.ts'
 
-/** Delivers a webhook again in any state, with all its attempts. Source: an extension of Sluice; C4, C17. */
+/** Delivers a webhook again, whatever its state, with all attempts available again. Source: an extension of Sluice; C4, C17. */
 export const replayWebhook = defineOperation({
   id: 'admin.replay_webhook',
   method: 'post',

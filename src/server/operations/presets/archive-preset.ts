@@ -10,7 +10,7 @@ import {
   presetRefOf,
 } from './preset-answers.ts'
 
-/** Takes a preset out of use. An extension of Sluice; C20. */
+/** Archives a preset, so that calls can no longer use it. An extension of Sluice; C20. */
 export const archivePreset = defineOperation({
   id: 'presets.archive',
   method: 'post',

@@ -36,7 +36,7 @@ export const diffPreset = defineOperation({
 
 const NOTHING = ok(null)
 
-/** The version with that number, else the designated one. */
+/** The version with that number; without a number the designated version. */
 async function versionOr(
   ref: PresetRef,
   number: number | undefined,
@@ -64,7 +64,7 @@ function diffOf(from: PresetVersion | null, to: PresetVersion): PresetDiff {
   }
 }
 
-/** The fields of a config that the other lacks. */
+/** The fields of one config that are missing from the other. */
 function without(one: PresetConfig, other: PresetConfig): PresetConfig {
   return Object.fromEntries(Object.entries(one).filter(([name]) => !Object.hasOwn(other, name)))
 }

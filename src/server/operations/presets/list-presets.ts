@@ -4,7 +4,7 @@ import { defineOperation } from '../define.ts'
 import { PRESET_FAILURES, presetPageOf, presetShapeOf, presetWorkspaceOf } from './preset-answers.ts'
 import { offsetPage } from '../../../schemas/lists/cut-page.ts'
 
-/** Lists a workspace's presets by their slugs, including archived ones. Source: B2.2. */
+/** Lists a workspace's presets sorted by slug, including archived ones. Source: B2.2. */
 export const listPresets = defineOperation({
   id: 'presets.list',
   method: 'get',

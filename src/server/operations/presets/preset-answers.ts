@@ -39,9 +39,9 @@ export const EXAMPLE_PRESET = { slug: 'support-search' }
 type Asking = Pick<Call<unknown, { readonly workspace_id?: string }>, 'key' | 'query'>
 
 /**
- * The workspace whose presets a call concerns: for a management key the named one, else the default one; for
- * other keys their own. C4. Failures: workspace_unknown, workspace_forbidden (another key names another
- * workspace), store_unavailable.
+ * The workspace whose presets a call concerns: for a management key the named one, or without a name the
+ * default one; for other keys their own. C4. Failures: workspace_unknown, workspace_forbidden (another key
+ * names another workspace), store_unavailable.
  */
 export async function presetWorkspaceOf(
   { key, query }: Asking,
@@ -53,7 +53,7 @@ export async function presetWorkspaceOf(
   const found = await workspaces.get({ organizationId: key.organizationId, reference })
   if (key.kind === 'management') return found.ok ? ok(found.value.id) : found
   if (found.ok && found.value.id === own) return ok(own)
-  // Such a key must not learn which other workspaces exist.
+  // A key that is not a management key must not learn which other workspaces exist.
   return found.ok || found.failure.name === 'workspace_unknown' ? fail('workspace_forbidden') : found
 }
 
@@ -76,7 +76,7 @@ export function presetPageOf({ limit = PRESETS_PAGE_DEFAULT, offset = 0 }: Parti
   return { limit, offset }
 }
 
-/** A preset in the form of lists. §2.4. */
+/** A preset in the form used in lists. §2.4. */
 export function presetShapeOf(preset: ListedPreset): PresetShape {
   return {
     id: preset.id,

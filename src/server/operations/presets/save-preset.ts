@@ -40,7 +40,7 @@ interface Saving extends Pick<AnyOperation, 'id' | 'summary' | 'description'> {
   readonly example: object
 }
 
-/** Saves a preset from a request in one of the forms of calls. */
+/** An operation that saves a preset from a request in one of the formats of calls. */
 function saving({ form, body, example, ...texts }: Saving): AnyOperation {
   return defineOperation<SavingInputs, PresetInput>({
     ...texts,
@@ -119,12 +119,12 @@ export const SAVING: readonly AnyOperation[] = [
 
 type SavingCall = Call<{ readonly slug: string }, { readonly workspace_id?: string }, PresetInput>
 
-/** Each body already has the stored form. */
+/** Every kind of body has already been converted to the stored form. */
 async function savePreset(
   call: SavingCall,
   ports: Pick<Ports, 'presets' | 'workspaces'>,
 ): Promise<Outcome<Success>> {
-  // A session id in the body wins, and was checked with the body. §4.2.
+  // A session id in the body takes precedence; it was checked with the body. §4.2.
   const session = sessionIdOf(
     null,
     call.body.ignored.includes('session_id') ? undefined : call.headers['x-session-id'],
@@ -136,7 +136,7 @@ async function savePreset(
   return saved.ok ? ok(presetAnswer(saved.value, ignoredRemark(call.body))) : saved
 }
 
-/** Other members of a request are no slips: a form of calls may have members that Sluice does not know. C25. */
+/** Other unknown members are not reported as mistakes: a format of calls may have members that Sluice does not know. C25. */
 function ignoredRemark({ ignored }: PresetInput): Readonly<Record<string, string>> {
   const names = unknownFields(ignored).map((name) => name.replace(/[^\w.$-]/g, '_'))
   return names.length === 0 ? {} : { 'x-sluice-ignored': names.join(',') }

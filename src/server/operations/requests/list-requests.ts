@@ -88,7 +88,7 @@ interface Words {
   readonly nearest_models: Readonly<Record<string, readonly string[]>>
 }
 
-/** What the failures of these rows mean, said once for each name. */
+/** The explanation of each failure among these rows, once for each name. */
 function wordsOf(rows: readonly RequestShape[], models: Models): Words {
   const names = new Set(rows.flatMap(({ error_type: error }) => error ?? []))
   const errors = Array.from(names, (name) => [name, failureWords(name)] as const)
@@ -112,9 +112,9 @@ interface Export {
 }
 
 /**
- * All rows of a search as a download. The first page is read before the answer begins, so that a search that
- * cannot be made is refused with its own status. Failures: those of the request log. A failure after the first
- * page, deadline_exceeded among them, cuts the download off.
+ * All rows of a search as a download. The first page is read before the answer begins, so that a failed search
+ * is answered with its own status. Failures: those of the request log. A later failure, including
+ * deadline_exceeded, cuts the download off.
  */
 export async function exportOf(asked: Export, signal: AbortSignal): Promise<Outcome<Success>> {
   const search = { ...asked.search, limit: REQUESTS_EXPORT_PAGE }
@@ -130,7 +130,7 @@ export async function exportOf(asked: Export, signal: AbortSignal): Promise<Outc
   return ok({ kind: 'relay', answer: { status: 200, headers, bodyBytes: null, body } })
 }
 
-/** Reads the next page when the client has taken the one before: one page is in memory at a time. */
+/** Reads the next page once the client has received the previous one, so that only one page is in memory. */
 class ExportReader implements ByteReader {
   readonly #asked: Export
   readonly #left = new AbortController()

@@ -74,12 +74,12 @@ export function cursorOf({ endedUs, batch, n }: RequestPlace): string {
   return cursorBefore(`${endedUs}.${batch}.${n}`)
 }
 
-/** Null for a text that is no cursor. */
+/** Null for an invalid cursor. */
 export function placeOfCursor(cursor: string): RequestPlace | null {
   const [, endedUs, batch, n] = PLACE.exec(idOfBackCursor(cursor) ?? '') ?? []
   if (endedUs === undefined || batch === undefined || n === undefined) return null
   return { endedUs, batch, n: Number(n) }
 }
 
-/** Fewer digits than overflow the columns. */
+/** The numbers have few enough digits for their columns. */
 const PLACE = /^(\d{1,17})\.(\d{1,18})\.(\d{1,9})$/

@@ -6,10 +6,10 @@ import type { RequestQuery } from '../../ports/requests/request-log.ts'
 import { placeOfCursor } from './request-answers.ts'
 import { nanoOfUsd } from '../../../schemas/money/costs.ts'
 
-/** Everything but whose calls they are. */
+/** A query of the log without its organization. */
 type Asked = Omit<RequestQuery, 'organizationId'>
 
-/** What a query asks the log for. Failure: query_invalid. */
+/** The query of the log that a request describes. Failure: query_invalid. */
 export function requestQueryOf(query: ListRequestsQuery): Outcome<Asked> {
   const before = query.cursor === undefined ? undefined : placeOfCursor(query.cursor)
   const faults = faultsOfInstants({ since: query.from, until: query.to }).map(({ path, expected }) => ({
@@ -48,7 +48,7 @@ export function requestQueryOf(query: ListRequestsQuery): Outcome<Asked> {
   return ok({ limit, ...(withoutGaps(given) as Omit<Asked, 'limit'>) })
 }
 
-/** An export is a table or lines, and has no pages. */
+/** An export is CSV or NDJSON and has no pages. */
 function faultsOfExport({ format, limit, cursor }: ListRequestsQuery) {
   const faults: { path: string; message: string; expected: string }[] = []
   if (format !== 'csv' && format !== 'ndjson')
@@ -71,7 +71,7 @@ function withoutGaps(given: Readonly<Record<string, unknown>>): object {
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
 }
 
-/** The lowest and the highest of `429` or `4xx`. */
+/** The lowest and the highest status that `429` or `4xx` includes. */
 function statusesOf(text: string): readonly [number, number] {
   return [Number(text.replace('xx', '00')), Number(text.replace('xx', '99'))]
 }

@@ -6,7 +6,7 @@ export const NDJSON_TYPE = 'application/x-ndjson'
 
 type Cell = string | number | boolean | null
 
-/** The columns of a table, one figure each. */
+/** The columns of a table, one value each. */
 const COLUMNS: Readonly<Record<string, (row: RequestShape) => Cell>> = {
   id: (row) => row.id,
   request_id: (row) => row.request_id,
@@ -45,7 +45,7 @@ const COLUMNS: Readonly<Record<string, (row: RequestShape) => Cell>> = {
   reason: ({ reason }) => (reason === null ? null : reasonText(reason)),
 }
 
-/** RFC 4180, with a line of names. */
+/** RFC 4180, with a header line. */
 export function csvOf(rows: readonly RequestShape[]): string {
   return CSV_HEAD + csvLinesOf(rows)
 }
@@ -66,7 +66,7 @@ function lineOf(cells: readonly string[]): string {
 
 function cellOf(value: Cell): string {
   if (typeof value !== 'string') return value === null ? '' : String(value)
-  // A spreadsheet would take such a text for a formula.
+  // A spreadsheet would interpret such a text as a formula.
   const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }

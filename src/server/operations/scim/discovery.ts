@@ -22,7 +22,7 @@ const COMMON = { area: 'scim', tag: 'scim' } as const
 /** Lists have no 404. */
 const STATUSES = [400, 403, 500] as const
 
-/** What of SCIM is served. Source: RFC 7643 §5, RFC 7644 §4. */
+/** Describes the supported parts of SCIM. Source: RFC 7643 §5, RFC 7644 §4. */
 const getConfig = defineOperation({
   ...COMMON,
   id: 'scim.get_config',
@@ -65,14 +65,14 @@ function configOf(origin: string): ScimConfigBody {
 }
 
 /**
- * A query with a filter is refused: a client that filters must not take the whole list for the matches. RFC
+ * A query with a filter is refused: a client that filters must not mistake the whole list for matches. RFC
  * 7644 §4.
  */
 function filterRefusal({ filter }: DiscoveryQuery): Outcome<never> | null {
   return filter === undefined ? null : fail('scim_filter_refused')
 }
 
-/** A kind of description, of which there are a few. */
+/** A kind of descriptive resource, such as schemas, of which there are only a few. */
 interface Described {
   readonly path: string
   readonly list: { readonly id: string; readonly summary: string; readonly body: TSchema }
@@ -180,10 +180,10 @@ export const SCIM_DISCOVERY: readonly AnyOperation[] = [
     schema: SCHEMA_SCHEMA,
     all: SCIM_SCHEMAS,
     example: USER_SCHEMA,
-    // URNs are compared without case: RFC 8141 §3.1 for their prefix, and Sluice's own rule for the rest.
+    // URNs are compared case-insensitively: RFC 8141 §3.1 for their prefix, and Sluice's own rule for the rest.
     isId: (given, id) => given.toLowerCase() === id.toLowerCase(),
   }),
-  // A token stands for no user. RFC 7644 §3.11.
+  // A token does not represent a user. RFC 7644 §3.11.
   refused({
     id: 'scim.refuse_me',
     method: 'any',

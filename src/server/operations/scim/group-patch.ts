@@ -19,7 +19,7 @@ export function groupNameOf(given: unknown): Outcome<string> {
     : ok(name.value)
 }
 
-/** The input of a whole group; names of members may have any case. Failure: scim_value_invalid. */
+/** The input of a whole group; attribute names are case-insensitive. Failure: scim_value_invalid. */
 export function groupInputOf(given: Attributes): Outcome<ScimGroupInput> {
   if (hasNul(given)) return fail('scim_value_invalid', { detail: 'A string contains the character U+0000.' })
   const { displayName, externalId, members } = canonicalMembers(given)
@@ -36,8 +36,8 @@ export function groupInputOf(given: Attributes): Outcome<ScimGroupInput> {
 }
 
 /**
- * The steps of a PATCH of a group. The store applies them without reading the members: adding one leaves all
- * others. Consecutive steps of one kind are joined. Failures: as of `patchedUser`.
+ * The steps of a PATCH of a group. The store applies them without reading the members: adding one does not
+ * change the others. Consecutive steps of one kind are joined. Failures: as of `patchedUser`.
  */
 export function groupStepsOf(
   groupId: string,
@@ -93,7 +93,7 @@ function membersStepOf({ op, path: { filter, sub }, value }: PatchStep): Outcome
     const userIds = idsOf(filter)
     return userIds === null || op !== 'remove' ? wrongPath() : ok({ kind: 'remove', userIds })
   }
-  // Entra lists the members to remove in the value; without a value all members go.
+  // Entra lists the members to remove in the value; without a value all members are removed.
   if (op === 'remove' && (value === undefined || value === null)) return ok({ kind: 'replace', userIds: [] })
   const userIds = memberIdsOf(value)
   return userIds.ok ? ok({ kind: op, userIds: userIds.value }) : userIds

@@ -9,7 +9,7 @@ import { isShown, shown, type Selection } from './projection.ts'
 import type { ScimResource, Shown } from './resource-operations.ts'
 import { etagOf, EXAMPLE_ID, listHead, locationOf, metaOf } from './scim-calls.ts'
 
-/** Groups of an organization, whose members are JSON already and are not parsed. RFC 7643 §4.2. */
+/** Groups of an organization, whose members are stored as JSON and are not parsed. RFC 7643 §4.2. */
 export const GROUPS: ScimResource<ScimGroup, ScimGroupInput, readonly ScimGroupStep[]> = {
   path: 'Groups',
   texts: {

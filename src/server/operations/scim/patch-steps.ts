@@ -23,7 +23,7 @@ export interface PatchPath {
   /** URN; null = the resource's own attributes. */
   readonly extension: string | null
   readonly attribute: string
-  /** Selects values of a multi-valued attribute. */
+  /** Selects values of a multi-valued attribute; null: no filter. */
   readonly filter: Filter | null
   readonly sub: string | null
 }
@@ -31,7 +31,7 @@ export interface PatchPath {
 export interface PatchStep {
   readonly op: 'add' | 'replace' | 'remove'
   readonly path: PatchPath
-  /** Undefined where the body has none. */
+  /** Undefined when the body has no value. */
   readonly value: unknown
   /** True: a `path` names the target; false: the step is a member of a value without a path. */
   readonly isNamed: boolean
@@ -53,7 +53,7 @@ export async function patchStepsOf(body: Attributes): Promise<Outcome<readonly P
   if (hasNul(given)) return invalid('A string contains the character U+0000.')
   const steps: PatchStep[] = []
   for (const [at, operation] of (given as readonly unknown[]).entries()) {
-    // The parser takes 50 ms for a thousand filters.
+    // Parsing a thousand filters takes 50 ms.
     if (at > 0 && at % SCIM_PATCH_READ_AT_ONCE === 0) await setImmediate()
     const some = stepsOf(operation)
     if (!some.ok) return inOperation(some, at)
@@ -62,7 +62,7 @@ export async function patchStepsOf(body: Attributes): Promise<Outcome<readonly P
   return ok(steps)
 }
 
-/** A refusal that names its operation of the body. */
+/** The refusal, with the index of the operation in the body. */
 export function inOperation({ failure }: Refusal, at: number): Outcome<never> {
   const { name, detail, ...rest } = failure
   return fail(name, {
@@ -147,13 +147,13 @@ function pathOf(text: string): Outcome<PatchPath> {
   })
 }
 
-/** The extension's URN; null for the resource's own schema. */
+/** The extension's URN; null for the URN of the resource's own schema. */
 function inCore(urn: string): string | null {
   const schema = canonicalName(urn)
   return schema === USER_SCHEMA || schema === GROUP_SCHEMA ? null : schema
 }
 
-/** True when no name in a value is a path itself: a step must not lead out of the value. */
+/** True when no name in a value is a path: a step must not change anything outside the value. */
 function arePlain(value: unknown): boolean {
   if (Array.isArray(value)) return value.every(arePlain)
   return (

@@ -9,16 +9,16 @@ import { inOperation, type PatchStep } from './patch-steps.ts'
 import { tooManyValues, userInputOf } from './user-input.ts'
 
 /**
- * Comparisons of values that one PATCH of a user needs, and that the filters of one PATCH hold. An operation
- * needs the number of values of its list times the number of comparisons in its filter. They run on the loop,
- * about 100 in 0.1 ms. Decision.
+ * Most comparisons of values that one PATCH of a user may need, and most that its filters may contain. An
+ * operation needs the number of values in its list times the number of comparisons in its filter. They run on
+ * the event loop, about 100 in 0.1 ms. Decision.
  */
 export const SCIM_PATCH_COMPARISONS_MAX = 10_000
 
 type Document = Record<string, unknown>
 
 const READ_ONLY = new Set(['id', 'meta', 'groups'])
-/** Attributes that the path already gives, or that are never stored. */
+/** Attributes that are ignored: the path implies `schemas`, and passwords are never stored. */
 const PASSED_OVER = new Set(['schemas', 'password'])
 
 /** The input of a user after the steps. Failures: scim_immutable, scim_path_invalid, scim_target_missing, scim_value_invalid. */
@@ -85,7 +85,7 @@ function apply(document: Document, step: PatchStep): Outcome<null> {
   if (listedValues(holder[name]) > SCIM_VALUES_MAX) return tooManyValues()
   if (filter !== null) return applyFiltered(holder, name, { step, filter, sub })
   const value = fitted(step, holder[name])
-  // A plain value replaces a complex one: Entra adds a manager in this way to a user who has one.
+  // A plain value replaces a complex one: Entra sends `add` even when the user already has a manager.
   const op =
     step.op === 'add' && sub === null && isComplex(holder[name]) && !isComplex(value) ? 'replace' : step.op
   change(holder, sub === null ? name : `${name}.${sub}`, { op, value })
@@ -94,19 +94,19 @@ function apply(document: Document, step: PatchStep): Outcome<null> {
 
 /**
  * The step's value in the form of its target: several values as an array, a single one plain, and undefined
- * where the whole target is removed.
+ * when the whole target is removed.
  */
 function fitted({ op, path: { attribute, extension, sub }, value }: PatchStep, target: unknown): unknown {
   const isSeveral =
     sub === null && extension === null && (MULTI_VALUED.has(attribute) || Array.isArray(target))
   if (op === 'remove') return isSeveral ? withTruth(value) : undefined
   if (isSeveral) return withTruth(Array.isArray(value) || value === null ? (value ?? []) : [value])
-  // Entra has sent single values in the form of list members.
+  // Entra sometimes sends a single value as a list of one object.
   const [only, ...more]: readonly unknown[] = Array.isArray(value) ? value : []
   return isComplex(only) && more.length === 0 && 'value' in only ? only['value'] : value
 }
 
-/** Converts a textual `primary` of Entra, so that the value equals the stored one. */
+/** Converts a `primary` that Entra sends as text, so that the value equals the stored one. */
 function withTruth(values: unknown): unknown {
   if (!Array.isArray(values)) return values
   return values.map((value: unknown) => {
@@ -166,7 +166,7 @@ function equalsOf(filter: Filter): Document | null {
 }
 
 function change(document: Document, path: string, { op, value }: Pick<PatchStep, 'op' | 'value'>): void {
-  // The library does not read the further members that its types require.
+  // The library's types require further members that it does not read.
   scimPatch(document as unknown as ScimResource, [{ op, path, ...(value !== undefined && { value }) }])
 }
 
@@ -179,7 +179,7 @@ function complexIn(document: Document, name: string): Document {
   return made
 }
 
-/** The stored spelling of a name. Unknown names are compared without case too. */
+/** The stored spelling of a name. Unknown names are also compared case-insensitively. */
 function nameIn(document: Document, name: string): string {
   if (Object.hasOwn(document, name)) return name
   return Object.keys(document).find((known) => known.toLowerCase() === name.toLowerCase()) ?? name

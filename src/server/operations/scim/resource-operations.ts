@@ -29,13 +29,13 @@ interface CallText {
   readonly description?: string
 }
 
-/** How much of a resource a reply shows, and where the service is reached. */
+/** How much of a resource a reply shows, and the URL of the service. */
 export interface Shown {
   readonly selection: Selection
   readonly publicOrigin: string
 }
 
-/** A kind of resource, of which all of its operations follow. RFC 7644 §3. */
+/** A kind of resource; all its operations are derived from this description. RFC 7644 §3. */
 export interface ScimResource<R extends Tagged, Input, Change> {
   readonly path: 'Users' | 'Groups'
   readonly texts: Readonly<
@@ -66,7 +66,7 @@ export interface ScimResource<R extends Tagged, Input, Change> {
   replacing(body: Attributes): Outcome<Change>
   patching(id: string, steps: readonly PatchStep[]): Outcome<Change>
   /**
-   * True when a reply shows members, which changes do not return.
+   * True when the reply includes members, which changes do not return.
    * @param input of a resource that was created
    */
   hasMembers(selection: Selection, input?: Input): boolean
@@ -91,7 +91,7 @@ export function resourceOperations<R extends Tagged, Input, Change>(
   ]
 }
 
-/** What a definition has of its resource. */
+/** The parts of a definition that depend on its resource. */
 function headOf<R extends Tagged, I, C>(
   { texts, path, deadlineMs }: ScimResource<R, I, C>,
   call: keyof typeof texts,
@@ -100,7 +100,7 @@ function headOf<R extends Tagged, I, C>(
   return { ...texts[call], area: 'scim', tag: 'scim', path: `/${path}${below}`, deadlineMs } as const
 }
 
-/** Lists by a query of the URL, and by one in the body. Source: RFC 7644 §3.4.2, §3.4.3. */
+/** The two lists: one with its query in the URL, one with its query in the body. Source: RFC 7644 §3.4.2, §3.4.3. */
 function listings<R extends Tagged, I, C>(resource: ScimResource<R, I, C>): readonly AnyOperation[] {
   const { examples, shapes, failures: more } = resource
   const failures = ['scim_filter_invalid', 'scim_value_invalid', ...more.list, 'store_unavailable'] as const
@@ -279,7 +279,7 @@ interface Written<I> {
   readonly input?: I
 }
 
-/** The reply to a change; members are read again, since a change does not return them. */
+/** The reply to a change; if it includes members, the resource is read again, since a change does not return them. */
 async function written<R extends Tagged, I, C>(
   resource: ScimResource<R, I, C>,
   changed: R,
@@ -291,7 +291,7 @@ async function written<R extends Tagged, I, C>(
   return whole.ok ? ok(resource.answer(whole.value, shown)) : whole
 }
 
-/** A reply in bytes counts against the organization's room until it is read. Failure: busy. */
+/** The bytes of a reply count against the organization's limit until the client has read them. Failure: busy. */
 function inRoom(answer: Success, { key }: Caller, { scimAnswers }: Ports): Outcome<Success> {
   if (answer.kind !== 'bytes') return ok(answer)
   const bytes = answer.parts.reduce((sum, part) => sum + part.length, 0)

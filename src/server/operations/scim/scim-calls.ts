@@ -34,7 +34,7 @@ function textOf(text: string | undefined): string | null {
   return text === undefined || text.trim() === '' ? null : text
 }
 
-/** What all resources have. The ETag covers the version, and a user's groups, which the version does not count. */
+/** The part that all resources have in common. The ETag covers the version and a user's groups, which the version does not cover. */
 export interface Tagged {
   readonly id: string
   readonly version: number
@@ -44,8 +44,8 @@ export interface Tagged {
 }
 
 /**
- * The ETag of a resource. Conditional changes compare only the version; the digest after it shows whether the
- * resource still looks the same.
+ * The ETag of a resource. Conditional changes compare only the version; the digest after it shows whether
+ * other parts of the resource changed.
  */
 export function etagOf({ version, groups = [] }: Tagged): string {
   if (groups.length === 0) return `W/"${version}"`
@@ -58,12 +58,12 @@ export function etagOf({ version, groups = [] }: Tagged): string {
 const GROUPS_DIGEST_CHARS = 16
 const TAG = new RegExp(`^(?:W/)?("(\\d{1,15})(?:\\.[0-9a-f]{${GROUPS_DIGEST_CHARS}})?")$`)
 
-/** Versions that a header names; foreign tags match nothing. */
+/** Versions that a header names; tags that Sluice did not issue match nothing. */
 export function versionsOf(header: string | undefined): IfMatch {
   return tagsOf(header)?.map(({ version }) => version) ?? null
 }
 
-/** True when `If-None-Match` names the current state. */
+/** True when `If-None-Match` contains the current ETag. */
 export function isKnown(header: string | undefined, resource: Tagged): boolean {
   if (header === undefined) return false
   const tags = tagsOf(header)

@@ -13,17 +13,17 @@ import {
 import { SCIM_NAME_CHARS_MAX, SCIM_VALUES_MAX } from '../../../schemas/scim/scim-limits.ts'
 import type { ScimUser, ScimUserInput } from '../../ports/scim/scim.ts'
 
-/** UTF-8 bytes, as JSON, of a user's attributes without fields of their own. Decision. */
+/** UTF-8 bytes, as JSON, of those attributes of a user that have no field of their own. Decision. */
 export const SCIM_ATTRIBUTES_BYTES_MAX = 64 * 1024
 
 /**
- * Read-only members, and members that are never stored: a whole user may contain them, and they are ignored.
- * RFC 7644 §3.5.1.
+ * Read-only members, and members that are never stored: a complete user may contain them, and they are
+ * ignored. RFC 7644 §3.5.1.
  */
 const IGNORED = ['schemas', 'id', 'meta', 'groups', 'password']
 
 /**
- * A user as an identity provider sends it; names may have any case. Without `active` an existing user keeps
+ * A user as an identity provider sends it; names are case-insensitive. Without `active` an existing user keeps
  * its state. Failure: scim_value_invalid.
  */
 export function userInputOf(given: Attributes, before: ScimUser | null): Outcome<ScimUserInput> {
@@ -48,7 +48,7 @@ export function userInputOf(given: Attributes, before: ScimUser | null): Outcome
   })
 }
 
-/** A text, or null for none; the empty text counts as none. */
+/** A text; null when it is missing or empty. */
 export function nameOf(name: string, given: unknown): Outcome<string | null> {
   if (isUnassigned(given) || given === '') return ok(null)
   if (typeof given === 'string' && given.length <= SCIM_NAME_CHARS_MAX) return ok(given)
@@ -84,7 +84,7 @@ function isUnassigned(value: unknown): boolean {
   )
 }
 
-/** Objects with `value`, of which one may be primary: the one that has become primary. RFC 7644 §3.5.2. */
+/** Objects with `value`, of which one may be primary. If several are, only the one that has just become primary stays so. RFC 7644 §3.5.2. */
 function severalOf(given: unknown, before: unknown): readonly Attributes[] {
   const all = (Array.isArray(given) ? given : [given])
     .filter((value: unknown) => !isUnassigned(value))

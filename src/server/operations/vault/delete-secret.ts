@@ -11,7 +11,7 @@ import {
   workspaceScope,
 } from './vault-scope.ts'
 
-/** Deletes a secret of the workspace; its copies stay. Source: B2.4. */
+/** Deletes a secret of the workspace; its copies remain. Source: B2.4. */
 export const deleteSecret = defineOperation({
   id: 'vault.delete_secret',
   method: 'delete',
@@ -30,7 +30,7 @@ export const deleteSecret = defineOperation({
   },
 })
 
-/** Deletes a secret of one intern; the original of a copy stays. Source: B2.4. */
+/** Deletes a secret of one intern; the original of a copy remains. Source: B2.4. */
 export const deleteInternSecret = defineOperation({
   id: 'vault.delete_intern_secret',
   method: 'delete',

@@ -9,7 +9,7 @@ import {
   providerKeyAnswer,
 } from './provider-key-view.ts'
 
-/** Reads one of a workspace's own keys for providers, without the key. Source: B2.11. */
+/** Reads the metadata of one of a workspace's own keys for providers. Source: B2.11. */
 export const getProviderKey = defineOperation({
   id: 'byok.get',
   method: 'get',

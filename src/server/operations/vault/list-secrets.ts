@@ -38,7 +38,7 @@ export const listSecrets = defineOperation({
   run: async (call, { vaults }) => listReply(await vaults.list(workspaceScope(call), pageOf(call.query))),
 })
 
-/** Lists the secrets of a workspace for who operates it. Source: an extension of Sluice; C4. */
+/** Lists the secrets of a workspace for the operator. Source: an extension of Sluice; C4. */
 export const listWorkspaceSecrets = defineOperation({
   id: 'admin.list_secrets',
   method: 'get',

@@ -35,13 +35,13 @@ export const EXAMPLE_KEY_ID = providerKeyId({
   provider: 'openai',
 })
 
-/** A provider at which a workspace may have a key of its own. */
+/** A provider for which a workspace may store its own key. */
 export interface KeyTaker {
   readonly slug: string
   /** The secret with the key must be bound to this host. */
   readonly host: string
   readonly secretName: string
-  /** Calls under the operator's key end when the workspace has one; false: the key serves files alone. */
+  /** True: once the workspace has a key, its calls no longer use the operator's key. False: the key is used only for files. */
   readonly isOnlyOwn: boolean
 }
 
@@ -59,7 +59,7 @@ export function vaultOf({ id: workspaceId, organizationId }: Workspace): VaultSc
   return { organizationId, workspaceId, internId: null }
 }
 
-/** One key's place, whether or not there is a key. */
+/** Where a workspace's key for a provider belongs, whether or not it exists. */
 export interface KeyPlace {
   readonly workspace: Workspace
   readonly taker: KeyTaker
@@ -77,13 +77,13 @@ export async function placeOf(
   const workspace = await workspaces.get({ organizationId, reference: ref.workspaceId })
   if (!workspace.ok)
     return workspace.failure.name === 'workspace_unknown' ? fail('provider_key_unknown') : workspace
-  // A slug names the workspace as well, and each key has one id.
+  // A slug also identifies the workspace, but a key must have only one id.
   return workspace.value.id === ref.workspaceId
     ? ok({ workspace: workspace.value, taker })
     : fail('provider_key_unknown')
 }
 
-/** The secrets that are keys of these providers, in their order. */
+/** The secrets that are keys of these providers, in the order of the providers. */
 export async function keysAmong(
   workspace: Workspace,
   takers: readonly KeyTaker[],
@@ -113,8 +113,8 @@ export async function keyAt(
 }
 
 /**
- * The provider that a secret under the taker's name belongs to, or may come to belong to: two slugs may share
- * a secret name, and the host distinguishes their keys.
+ * The provider to which a secret with the taker's name belongs, or may later belong: two slugs may share a
+ * secret name, and the host distinguishes their keys.
  */
 export function holderOf(
   { hosts }: Pick<SecretMetadata, 'hosts'>,
@@ -127,8 +127,8 @@ export function holderOf(
 }
 
 /**
- * The secret that a new key replaces: also one that is the key of no provider, so that a holder of
- * `vault:write` cannot keep a management key from the place. Failure: provider_key_unknown.
+ * The secret that a new key replaces, even if it is not a provider's key: otherwise a holder of `vault:write`
+ * could block the name for management keys. Failure: provider_key_unknown.
  */
 export async function replaceableAt(
   { workspace, taker }: KeyPlace,
@@ -142,13 +142,13 @@ export async function replaceableAt(
     : fail('provider_key_unknown')
 }
 
-/** The switches of the workspace that close its vault close this way to it, too. §4.4, C5, C32. */
+/** The switches of the workspace that disable writes to its vault apply here too. §4.4, C5, C32. */
 export function mayWrite({ isInProgramme, mayWriteVault }: Workspace): Outcome<null> {
   if (!isInProgramme) return fail('programme_closed')
   return mayWriteVault ? ok(null) : fail('vault_writes_disabled')
 }
 
-/** Refuses what the key at this provider is not: an unsupported member is never ignored. */
+/** Refuses members that a key for this provider does not support: an unsupported member is never ignored. */
 export function rulesOf(body: UpdateProviderKeyBody, { isOnlyOwn }: KeyTaker): Outcome<null> {
   const wrong = (['is_required', 'is_byok_only'] as const).filter(
     (name) => body[name] !== undefined && body[name] !== isOnlyOwn,

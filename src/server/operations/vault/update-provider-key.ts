@@ -54,7 +54,7 @@ export const updateProviderKey = defineOperation({
   },
 })
 
-/** The secret as it is now; without `key` as it was. */
+/** The secret after the update; unchanged without `key`. */
 async function replaced(
   call: Call<unknown, unknown, UpdateProviderKeyBody>,
   { vaults }: Pick<Ports, 'vaults'>,
@@ -66,10 +66,10 @@ async function replaced(
   if (!allowed.ok) return allowed
   const stored = await vaults.put(
     vaultOf(workspace),
-    // A holder of `vault:write` may have chosen the hosts of the earlier value: the new one must not go there.
+    // A holder of `vault:write` may have chosen the hosts of the earlier value: the new value must not be sent to them.
     { name: secret.name, hosts: [taker.host], value: new Secret(key), expects: 'present' },
     actorOf(call),
   )
-  // The secret was deleted between the two statements.
+  // The secret was deleted between the read and the write.
   return !stored.ok && stored.failure.name === 'secret_unknown' ? fail('provider_key_unknown') : stored
 }

@@ -11,7 +11,7 @@ const KEYS = ['inference', 'intern'] as const
 /** Scopes that may read names and hosts: keys that use the secrets, and keys that write them. Decision. */
 const READ_SCOPES = ['vault:use', 'vault:write'] as const
 
-/** Access to the workspace's own vault; an intern's key does not see it. §4.4, C5. */
+/** Access to the workspace's own vault; an intern's key has no access. §4.4, C5. */
 export const WORKSPACE_ACCESS = {
   keys: KEYS,
   keyScopes: READ_SCOPES,
@@ -20,7 +20,7 @@ export const WORKSPACE_ACCESS = {
   scope: ({ key }): Outcome<null> => (key.kind === 'intern' ? fail('vault_unknown') : ok(null)),
 } as const satisfies OperationAccess
 
-/** Access to one intern's vault: unknown, foreign and other interns look the same to a caller. §4.4, B1.4. */
+/** Access to one intern's vault: unknown, foreign and other interns get the same reply. §4.4, B1.4. */
 export const INTERN_ACCESS = {
   keys: KEYS,
   keyScopes: READ_SCOPES,

@@ -22,7 +22,8 @@ type VideoCall = Call<undefined, undefined, VideoBody>
 const OPERATION = 'video.create'
 
 /**
- * Accepts a job that makes a video. Source: §4.1, §2.3, §7, B1.1, decisions C1, C14, C16–C18, C27; design §7.
+ * Creates a job that generates a video. Source: §4.1, §2.3, §7, B1.1, decisions C1, C14, C16–C18, C27; design
+ * §7.
  */
 export const createVideo = defineOperation({
   id: OPERATION,
@@ -102,8 +103,7 @@ export const createVideo = defineOperation({
         notes,
       })
     }
-    // The caller already has this failure and may try again: a job that has not begun must not begin any
-    // more.
+    // The caller has already received this failure and may retry: a job that has not begun must no longer begin.
     if (performance.now() >= call.deadlineAt) return fail('deadline_exceeded')
     const failure = call.signal.aborted ? endedBy(call.signal) : null
     if (failure?.name === 'draining') return { ok: false, failure }
@@ -125,7 +125,7 @@ interface Chosen {
   readonly remixed: PreviousVideo | null
 }
 
-/** The endpoint and the request of a job. Failures: those of the endpoint's choice, of the request and of the previous job. */
+/** The endpoint and the request of a job. Failures: those of choosing the endpoint, of the request and of the previous job. */
 async function planOf(
   call: VideoCall,
   { model, facts }: { readonly model: CallableModel; readonly facts: VideoFacts },
@@ -188,7 +188,7 @@ function inputOf(
       ownSecret: ownSecretOf(endpoint),
     },
     request,
-    // A remix has the size and the model of the clip before it, also where another would be cheaper.
+    // A remix has the size and the model of the previous clip, even when another model would be cheaper.
     costNano: pricing === null ? 0 : Math.max(videoCostNano(pricing, request), remixed?.costNano ?? 0),
     isUnpriced: pricing === null,
     callbackUrl: call.body.callback_url ?? null,
@@ -204,15 +204,15 @@ function onceOf({ claim, bodySha256 }: VideoCall, origin: string): VideoOnce | n
 
 interface Choice {
   readonly operatorKeys: Ports['operatorKeys']
-  /** Limits of the key: under a limit that counts an endpoint, an unpriced one is skipped while another one is left. C40. */
+  /** Limits of the key: an unpriced endpoint whose calls count against a limit is skipped when there is another endpoint. C40. */
   readonly limits: LimitFlags
   readonly previous: PreviousVideo | null
 }
 
 /**
  * The first endpoint of the model that can be called here: its provider needs no key, or the workspace or the
- * operator has one. A job that continues another one uses the same endpoint and credential. Failures:
- * endpoint_unconfigured, also where the catalogue lists the model without an endpoint; video_previous_unfit.
+ * operator has a key for it. A job that continues another job uses the same endpoint and credential. Failures:
+ * endpoint_unconfigured, also when the catalogue lists the model without an endpoint; video_previous_unfit.
  */
 function chooseEndpoint(model: CallableModel, { operatorKeys, limits, previous }: Choice): Outcome<Endpoint> {
   const able = model.endpoints.filter(({ video, provider }) => video !== null && provider.video !== null)

@@ -4,7 +4,7 @@ import { openClip } from '../clip-content.ts'
 import { defineOperation, ownWorkspaceOf } from '../define.ts'
 import { EXAMPLE_JOB } from './get-video.ts'
 
-/** Streams a clip of a completed job, whole or by range. Source: B2.1, C27. */
+/** Streams a clip of a completed job, completely or by range. Source: B2.1, C27. */
 export const getVideoContent = defineOperation({
   id: 'video.get_content',
   method: 'get',

@@ -3,7 +3,7 @@ import { VideoModelsAnswer } from '../../../schemas/videos/video-models.ts'
 import type { ResolvedModel } from '../../ports/models/models.ts'
 import { defineOperation } from '../define.ts'
 
-/** Lists the models that make videos, with their inputs and prices. Source: B2.1. */
+/** Lists the models that generate videos, with their inputs and prices. Source: B2.1. */
 export const listVideoModels = defineOperation({
   id: 'video.list_models',
   method: 'get',
@@ -25,7 +25,7 @@ export const listVideoModels = defineOperation({
   },
 })
 
-/** Joins bodies that were rendered before. */
+/** Joins bodies that are already serialized. */
 function listOf(models: readonly ResolvedModel[]): Uint8Array {
   const parts = models.flatMap(({ bodies: { video } }) => (video === null ? [] : [COMMA, video]))
   return Buffer.concat([OPEN, ...parts.slice(1), CLOSE])

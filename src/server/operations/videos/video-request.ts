@@ -16,16 +16,17 @@ export const VIDEO_PASSTHROUGH_BYTES_MAX = 65_536
 export interface VideoRequestInput {
   readonly body: VideoBody
   readonly facts: VideoFacts
-  /** Slug of the provider that makes the video. */
+  /** Slug of the provider that generates the video. */
   readonly provider: string
   readonly previousUpstreamId: string | null
-  /** Seconds of the clip that a remix changes, and so of the remix; null: the job is no remix. */
+  /** Seconds of the clip that a remix changes, which is also the length of the remix; null: the job is not a remix. */
   readonly remixedSeconds: number | null
 }
 
 /**
- * The request for the provider: checked against the model's facts and filled with its defaults. Failures:
- * body_invalid (wrong for every model), video_unsupported; each names the members. §2.3, B1.1, C13, C27.
+ * The request for the provider: checked against the model's capabilities and completed with its defaults.
+ * Failures: body_invalid (wrong for every model), video_unsupported; each names the members. §2.3, B1.1, C13,
+ * C27.
  */
 export function videoRequestOf({
   body,
@@ -42,7 +43,7 @@ export function videoRequestOf({
     prompt: promptOf(body, { facts, images }, findings),
     seconds: remixedSeconds ?? body.duration ?? facts.defaults.seconds,
     ...picture,
-    // Not every provider is deterministic; a provider without seeds gets none. §2.3.
+    // Some providers do not support seeds and receive none. §2.3.
     seed: facts.takesSeed === false ? null : (body.seed ?? null),
     hasAudio: audioOf(body, facts, findings),
     ...images,
@@ -138,8 +139,8 @@ function passthroughOf(
 type Reference = VideoRequest['references'][number]
 
 /**
- * Inputs of the video in addition to the prompt. Frames win over references; audio and video are kept where
- * the model accepts them. B1.1, C27.
+ * Inputs of the video in addition to the prompt. Frames take precedence over references; audio and video are
+ * kept if the model accepts them. B1.1, C27.
  */
 function referencesOf(body: VideoBody, facts: VideoFacts, findings: Findings): Images {
   const frames = framesOf(body, facts, findings)
@@ -187,7 +188,7 @@ function keptReferencesOf(
   })
 }
 
-/** The schema checks the form of the URL; a name and a password in it would reach the process that fetches it. */
+/** The schema checks the form of the URL; a user name and password in it would be passed to the process that fetches it. */
 function checkUrl(url: string, path: string, findings: Findings): void {
   if (url.startsWith('data:')) return
   const parsed = URL.canParse(url) ? new URL(url) : null
@@ -200,8 +201,9 @@ const EXPECTED_URL = `${oneOf(['https:', 'data:'])} URL, without credentials`.re
 type Picture = Pick<VideoRequest, 'resolution' | 'aspectRatio' | 'size'>
 
 /**
- * Size and shape of the picture. `size` and the other two members are interchangeable (§2.3): missing members
- * follow from the given ones, then from the model's defaults. Contradictions are invalid. C27.
+ * Size and aspect ratio of the picture. `size` is interchangeable with `resolution` and `aspect_ratio` (§2.3):
+ * missing members are derived from the given ones, then from the model's defaults. Contradictions are invalid.
+ * C27.
  */
 function pictureOf(body: VideoBody, facts: VideoFacts, findings: Findings): Picture {
   findings.among('/resolution', body.resolution, facts.resolutions)
@@ -225,7 +227,7 @@ function byNames(
     .find((one) => isOfResolution(one, resolution) && isOfAspectRatio(one, aspectRatio))
   const given =
     body.aspect_ratio !== undefined ? '/aspect_ratio' : body.resolution !== undefined ? '/resolution' : null
-  // The checks above already report a member that the model lacks.
+  // The checks above have already reported a value that the model does not support.
   const isTaken = resolutions?.includes(resolution) !== false && aspectRatios?.includes(aspectRatio) !== false
   if (size === undefined && given !== null && isTaken)
     findings.unsupported(given, 'does not match a size of the model', `the value of ${oneOf(sizes)}`)
@@ -262,7 +264,7 @@ function bySize(text: string, body: VideoBody, { facts, findings }: PictureConte
     body.aspect_ratio ??
     (facts.aspectRatios ?? VIDEO_ASPECT_RATIOS).find((name) => isOfAspectRatio(size, name)) ??
     null
-  // Where the model lists its sizes, the check of the list has decided.
+  // When the model lists its sizes, they have been checked above.
   if (facts.sizes === null) {
     if (resolution === null && facts.resolutions !== null) {
       findings.unsupported(
@@ -282,7 +284,7 @@ function bySize(text: string, body: VideoBody, { facts, findings }: PictureConte
   return { resolution, aspectRatio, size }
 }
 
-/** Collects the faults of a request for a video, so that a caller reads all of them at once. C13. */
+/** Collects the faults of a request for a video, so that the caller sees all of them at once. C13. */
 class Findings {
   /** Faults for every model. */
   readonly #invalid: Issue[] = []
@@ -321,15 +323,15 @@ interface Pixels {
   readonly height: number
 }
 
-/** Pixels of the sides that a resolution's name may mean: the short side, or the long side. */
+/** Pixels of the sides that the name of a resolution may refer to: the short side, or the long side. */
 interface Sides {
   readonly short: readonly number[]
   readonly long: readonly number[]
 }
 
 /**
- * `720p` means the short side. The names in K have several meanings in use, so each has all of them here;
- * Sluice's own is the short side.
+ * `720p` means the short side. Names such as `4K` are used with several meanings, so each is listed here with
+ * all of them; Sluice itself uses the short side.
  */
 const SIDES_OF_K: Readonly<Record<string, Sides>> = {
   '1K': { short: [1_024], long: [1_024] },
@@ -337,7 +339,7 @@ const SIDES_OF_K: Readonly<Record<string, Sides>> = {
   '4K': { short: [2_160], long: [3_840, 4_096] },
 }
 
-/** Percent by which the sides of a size may miss its aspect ratio: 854x480 is 16:9. Decision. */
+/** Percent by which the sides of a size may deviate from its aspect ratio: 854x480 is 16:9. Decision. */
 const RATIO_MISS_PERCENT_MAX = 2
 
 /** @param size `<width>x<height>` */

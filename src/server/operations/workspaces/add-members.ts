@@ -11,7 +11,7 @@ import {
   WORKSPACE_STATUSES,
 } from './workspace-answers.ts'
 
-/** Makes users of the organization members of a workspace by hand, all or none. Source: B2.9. */
+/** Adds users of the organization to a workspace by hand, all or none. Source: B2.9. */
 export const addMembers = defineOperation({
   id: 'workspaces.add_members',
   method: 'post',

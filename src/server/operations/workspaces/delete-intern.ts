@@ -3,7 +3,7 @@ import { DeletedInternAnswer, InternParams } from '../../../schemas/workspaces/i
 import { changedBy, defineOperation } from '../define.ts'
 import { EXAMPLE_INTERN, INTERN_FAILURES, INTERN_STATUSES_LISTED, internAnswer } from './intern-access.ts'
 
-/** Removes an intern with its own vault, and ends its keys. Source: B2.4, decision C6. */
+/** Removes an intern with its own vault, and revokes its keys. Source: B2.4, decision C6. */
 export const deleteIntern = defineOperation({
   id: 'interns.delete',
   method: 'delete',
@@ -24,7 +24,7 @@ export const deleteIntern = defineOperation({
       call.params.intern_id,
       changedBy(call),
     )
-    // This reply shows the intern for the last time.
+    // No later reply shows this intern.
     return removed.ok
       ? ok({
           kind: 'json',

@@ -4,7 +4,7 @@ import type { Intern } from '../../ports/workspaces/interns.ts'
 
 /** Statuses of every operation of interns. B2.4. */
 export const INTERN_STATUSES_LISTED = [400, 403, 404, 408, 429, 500, 502, 503, 504] as const
-/** The programme is a fact of the intern's workspace, which is not the management key's own: the store checks it. */
+/** Whether interns are enabled is a setting of the intern's workspace, not of the management key's workspace: the store checks it. */
 export const INTERN_FAILURES = [
   'programme_closed',
   'store_unavailable',

@@ -28,7 +28,7 @@ export const WORKSPACE_FAILURES = [
 ] as const satisfies readonly FailureName[]
 
 export const EXAMPLE_WORKSPACE = 'research'
-/** Id of the user in the examples. */
+/** User id for the examples. */
 export const EXAMPLE_USER = '0190a1b2-c3d4-7e5f-8a6b-7c8d9e0f1a2b'
 
 export function refOf({ key, params }: Pick<Call<{ readonly id: string }>, 'key' | 'params'>): WorkspaceRef {
@@ -100,7 +100,7 @@ export function changesOf(
   }
 }
 
-/** Settings that the installation pays for or is responsible for: only keys of the operator's organization set them. C32. */
+/** Settings whose cost or consequences the installation bears: only keys of the operator's organization may set them. C32. */
 const OF_OPERATOR = [
   'storage_quota_bytes',
   'programme',
@@ -108,7 +108,7 @@ const OF_OPERATOR = [
 ] as const satisfies readonly (keyof UpdateWorkspaceBody)[]
 
 /**
- * The organization whose workspace a body changes. In another organization an operator sets only the
+ * The organization whose workspace a body changes. In another organization an operator may set only the
  * operator's settings. Failures: operator_only, organization_unknown, body_invalid, store_unavailable.
  */
 export async function targetOf(

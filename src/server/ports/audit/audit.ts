@@ -2,11 +2,11 @@ import type { Outcome } from '../../../schemas/failures.ts'
 
 export interface AuditActor {
   readonly kind: 'key' | 'scim_token' | 'cli' | 'system'
-  /** Hash of an API key or SCIM token, or the name of a user of the command line; never a plain key. Null: none of them. */
+  /** Hash of an API key or SCIM token, or the name of a user of the command line; never a plain key. Null: none of these. */
   readonly id: string | null
 }
 
-/** One row of the log of changes, releases and refusals. Nothing in a row is secret. */
+/** One row of the log of changes, releases and refusals. No row contains a secret. */
 export interface AuditEvent {
   readonly organizationId: string
   /** Null for objects that belong to the organization. */
@@ -19,20 +19,23 @@ export interface AuditEvent {
   readonly outcome: 'changed' | 'released' | 'refused'
   readonly objectKind: string
   readonly objectId: string
-  /** As the object's operation returns it; null: the object did not or does not exist. */
+  /** In the form that the object's operation returns; null: the object did not or does not exist. */
   readonly before: unknown
   readonly after: unknown
-  /** Equal refusals that this event stands for, where refusals are gathered. */
+  /** Number of equal refusals that this event represents, when refusals are gathered. */
   readonly count?: number
-  /** Instant of the first of them, ISO 8601. */
+  /** Time of the first of them, ISO 8601. */
   readonly since?: string
 }
 
-/** Appends releases and refusals in batches, in order, equal refusals once a minute with a count. Changes use `appendAudit` in their transaction. */
+/**
+ * Appends releases and refusals in batches and in order; equal refusals are gathered into one event a minute
+ * with a count. Changes use `appendAudit` in their own transaction.
+ */
 export interface AuditTrail {
-  /** @returns false when no more events may wait: the release must then not happen */
+  /** @returns false when the queue is full: the release must then not happen */
   note(event: AuditEvent): boolean
-  /** Appends the waiting events, and ends. */
+  /** Appends the waiting events, and stops. */
   close(): Promise<void>
 }
 
@@ -40,7 +43,7 @@ export interface AuditRow {
   readonly organizationId: string
   /** 1, 2, 3, … in each organization. */
   readonly n: number
-  /** All facts of the row, as JSON. */
+  /** All fields of the row, as JSON. */
   readonly text: string
   /** Lower-case hex SHA-256 of the previous row's hash and `text`: a copy kept elsewhere proves that no earlier row was changed. */
   readonly hash: string
@@ -55,9 +58,9 @@ export interface AuditQuery {
   readonly objectId?: string
   readonly actorId?: string
   readonly outcome?: AuditEvent['outcome']
-  /** The first instant, ISO 8601, as text so that the store compares all digits that it returned. */
+  /** Start of the period (inclusive), ISO 8601; a text, so that the store compares all digits that it returned. */
   readonly since?: string
-  /** The instant after the last, ISO 8601. */
+  /** End of the period (exclusive), ISO 8601. */
   readonly until?: string
   /** Only rows with a smaller number. */
   readonly before?: number
@@ -65,7 +68,7 @@ export interface AuditQuery {
 }
 
 export interface AuditPage {
-  /** Newest first. A page of a search that finds little, or only large rows, may be short. */
+  /** Newest first. A page may be short when the search matches few rows or the rows are large. */
   readonly rows: readonly AuditRow[]
   /** `before` of the next page; null: this page is the last. */
   readonly nextBefore: number | null

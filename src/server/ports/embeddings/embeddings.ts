@@ -6,7 +6,7 @@ import type { EmbeddingInput, EmbeddingsBody } from '../../../schemas/embeddings
 import type { ModelReply, PayingCall, PaymentPorts } from '../model-calls.ts'
 import type { CallableModel } from '../models/models.ts'
 
-/** A large body keeps its input as bytes. */
+/** The input of a large body stays in bytes. */
 export type EmbeddingsRequest = Omit<EmbeddingsBody, 'input'> & { readonly input: EmbeddingInput | BulkBytes }
 
 export interface EmbeddingJob {
@@ -15,32 +15,33 @@ export interface EmbeddingJob {
   readonly id: string
   readonly model: CallableModel
   readonly request: EmbeddingsRequest
-  /** Under a limit that counts it, an unpriced endpoint is skipped while another is left. Null: the key has no limits. */
+  /** An unpriced endpoint whose calls count against a limit is skipped while there is another endpoint. Null: the key has no limits. */
   readonly limits: LimitFlags | null
-  /** The caller: failures of one caller alone say little about an endpoint. */
+  /** The caller is recorded with failures: those of a single caller are weak evidence about an endpoint. */
   readonly caller: Caller
-  /** For the audit log, where an endpoint's credential is released. */
+  /** For the audit log, when an endpoint's credential is released. */
   readonly requestId: string
-  /** Number of gateways that the call has passed. */
+  /** Number of gateways that the call has already passed through. */
   readonly hops: number
   /** `performance.now()` milliseconds. */
   readonly deadlineAt: number
   readonly call: EmbeddingCaller
 }
 
-/** Its signal is read only when the call has to wait. */
+/** The signal is read only when the call has to wait. */
 export interface EmbeddingCaller extends PayingCall {
-  /** False: the caller's organization has to read its replies before more is made for it. */
+  /** False: the caller's organization must read its replies before more are produced for it. */
   readonly hasRoomToRead?: boolean
-  /** True: a provider has the call; false: the call is to be sent to another provider. */
+  /** True: the call was sent to a provider; false: it will be sent to another one. */
   sent?(isSent: boolean): void
 }
 
 export interface Embedder {
   /**
-   * Chooses the endpoints, reserves the most that the call may cost, calls them one after another until one
-   * has answered, and pays. No promise for a call that no endpoint can serve. Failures: endpoint_excluded,
-   * endpoint_unconfigured, hops_exceeded, input_unsupported, those of a payment, and of providers.
+   * Chooses the endpoints, reserves the maximum cost of the call, calls the endpoints one after another until
+   * one has answered, and settles the charge. No promise for a call that no endpoint can serve. Failures:
+   * endpoint_excluded, endpoint_unconfigured, hops_exceeded, input_unsupported, those of a payment, and of
+   * providers.
    */
   answer(job: EmbeddingJob, ports: PaymentPorts): Outcome<ModelReply> | Promise<Outcome<ModelReply>>
 }

@@ -14,7 +14,7 @@ import type { ChangedBy } from '../vault/vault.ts'
 export interface PrivateEndpoint {
   readonly id: string
   readonly organizationId: string
-  /** The workspace of the last passing validation; null before the first. */
+  /** The workspace of the last successful validation; null before the first. */
   readonly workspaceId: string | null
   readonly status: EndpointStatus
   readonly modelPermaslug: string
@@ -24,13 +24,13 @@ export interface PrivateEndpoint {
   readonly baseUrl: string
   readonly declaredRegion: EndpointRegion | null
   readonly declaredZdr: boolean | null
-  /** Null: its calls are free, and their replies say so. */
+  /** Null: its calls are free, and their replies state that there is no price. */
   readonly pricing: EndpointPricing | null
   /** Name in the vault of its workspace; null: it has no credential. */
   readonly secretName: string | null
-  /** The forms that it has to serve; null: those that a validation finds. */
+  /** The forms that it must serve; null: the forms that a validation finds. */
   readonly forms: readonly EndpointForm[] | null
-  /** The forms that the last passing validation found; empty before the first. */
+  /** The forms that the last successful validation found; empty before the first. */
   readonly speaks: readonly EndpointForm[]
   readonly createdAt: Date
 }
@@ -45,7 +45,7 @@ export interface EndpointInput extends Omit<
   PrivateEndpoint,
   'id' | 'workspaceId' | 'status' | 'speaks' | 'createdAt'
 > {
-  /** A repetition with the same `fields` returns the first endpoint as it is now. */
+  /** A repetition with the same `fields` returns the endpoint that the first call created, in its current state. */
   readonly idempotency: { readonly key: string; readonly apiKeyHash: string; readonly fields: string } | null
 }
 
@@ -63,13 +63,13 @@ export interface EndpointActor extends ChangedBy {
   readonly operation: string
 }
 
-/** One probe at a time on all fronts, for as long as a probe may take. */
+/** Allows one probe at a time over all fronts; valid for the longest time that a probe may take. */
 export interface ProbeClaim {
   readonly token: string
   readonly endpoint: PrivateEndpoint
-  /** At the claim: another revision by now means that something changed. */
+  /** The revision when the claim was made: a different one later means that the endpoint changed. */
   readonly revision: number
-  /** A change of the configuration ends the claim. */
+  /** A change of the configuration invalidates the claim. */
   readonly configRevision: number
 }
 
@@ -88,7 +88,7 @@ export interface PrivateEndpoints {
     input: EndpointInput,
     by: EndpointActor,
   ): Promise<Outcome<{ readonly endpoint: PrivateEndpoint; readonly isReplay: boolean }>>
-  /** Ends every earlier validation. Failure: endpoint_not_draft. */
+  /** Invalidates every earlier validation. Failure: endpoint_not_draft. */
   update(ref: EndpointRef, changes: EndpointChanges, by: EndpointActor): Promise<Outcome<PrivateEndpoint>>
   setPricing(ref: EndpointRef, pricing: EndpointPricing, by: EndpointActor): Promise<Outcome<PrivateEndpoint>>
   /** Failure: endpoint_not_active. */
@@ -101,14 +101,14 @@ export interface PrivateEndpoints {
   claimValidation(ref: EndpointRef): Promise<Outcome<ProbeClaim>>
   /** Failures: not_validated, validation_stale, endpoint_active, probe_running. */
   claimActivation(ref: EndpointRef): Promise<Outcome<ProbeClaim>>
-  /** For a probe without a result; a claim that another process holds by now is left alone. */
+  /** For a probe without a result; does not affect a claim that another process has taken meanwhile. */
   dropClaim(claim: ProbeClaim): Promise<void>
   facts(input: {
     readonly organizationId: string
     readonly workspaceId: string
     readonly secret: { readonly name: string; readonly host: string } | null
   }): Promise<Outcome<WorkspaceFacts>>
-  /** Ends the claim. Failure: endpoint_changed (meanwhile, so that the result does not apply). */
+  /** Ends the claim. Failure: endpoint_changed (during the probe, so that its result does not apply). */
   validated(
     claim: ProbeClaim,
     result: Validation & { readonly workspaceId: string; readonly speaks: readonly EndpointForm[] },
@@ -122,22 +122,25 @@ export interface PrivateEndpoints {
 export interface WorkspaceFacts {
   readonly exists: boolean
   readonly isFull: boolean
-  /** A secret of that name is bound to that host. */
+  /** True when a secret with the endpoint's secret name is bound to its host. */
   readonly hasSecret: boolean
 }
 
 export interface ProbeInput {
   readonly endpoint: PrivateEndpoint
   readonly workspaceId: string
-  /** Forms of which each has to be served; null: all that its protocol may have, of which one has to be. */
+  /** Forms that must all be served; null: all forms of its protocol are probed, and at least one must be served. */
   readonly forms: readonly EndpointForm[] | null
   readonly by: EndpointActor
   readonly call: { readonly signal: AbortSignal }
 }
 
-/** The result of a real minimal request to an upstream in each form. */
+/** The result of a real, minimal request in each form to an upstream. */
 export interface ProbeResult {
-  /** All for one form: the first failing one that has to be served, else the first that is served, else the one that got furthest. */
+  /**
+   * All checks of one form: the first required form that failed, otherwise the first form that is served,
+   * otherwise the form that passed the most checks.
+   */
   readonly checks: readonly EndpointCheck[]
   /** Empty when no form was probed. */
   readonly forms: readonly FormFinding[]
@@ -146,22 +149,25 @@ export interface ProbeResult {
 }
 
 export interface EndpointProber {
-  /** Null: Sluice knows no protocol for the provider. */
+  /** Null: Sluice has no protocol for the provider. */
   nameOf(providerSlug: string): string | null
-  /** Whether the gate allows the destination to any caller. */
+  /** True when the gate allows callers to reach the destination. */
   mayReach(baseUrl: string): boolean
-  /** Failures: busy (the audit log cannot take the release), store_unavailable. */
+  /** Failures: busy (the audit log has no room to record the release), store_unavailable. */
   probe(input: ProbeInput): Promise<Outcome<ProbeResult>>
 }
 
 export interface WorkspaceModels {
-  /** @param id as a caller names a model. @returns null: neither the catalogue nor the workspace has it */
+  /** @param id of a model, as a caller sends it. @returns null: neither the catalogue nor the workspace has it */
   resolve(id: string): CallableModel | null
   readonly listing: OwnListing
 }
 
-/** Every front learns a change within 250 ms. */
+/** Every front applies a change within 250 ms. */
 export interface PrivateModels {
-  /** Null at once without private endpoints; waits for the store at the first call and after a change. Failures: store_unavailable, busy. */
+  /**
+   * Null, without a promise, when the workspace has no private endpoints; waits for the store at the first
+   * call and after a change. Failures: store_unavailable, busy.
+   */
   of(key: KeyRecord): WorkspaceModels | null | Promise<Outcome<WorkspaceModels | null>>
 }

@@ -5,7 +5,7 @@ import type { Content, Upload } from '../byte-streams.ts'
 import type { StoreInput } from './transfer.ts'
 import type { ChangedBy, VaultScope } from '../vault/vault.ts'
 
-/** The place of one workspace's files: Sluice's own storage, or a provider under the workspace's key for it. */
+/** Where one workspace's files are stored: Sluice's own storage, or a provider, with the workspace's key for it. */
 export interface FileHost {
   /** Failures: those of the upload and of the host. */
   store(upload: Upload, input: StoreInput): Promise<Outcome<HostedUpload>>
@@ -35,9 +35,9 @@ export interface HostedPageInput {
   readonly after: string | null
   /** Id of the first file of the following page; null: the caller does not page backwards. */
   readonly before: string | null
-  /** The parameter of the call that named the place, for messages. */
+  /** Name of the parameter that gave the place, for messages. */
   readonly placeName: string
-  /** Only these files, without a place; null for all. */
+  /** Only these files; excludes a place. Null for all. */
   readonly ids: readonly string[] | null
   /** Null: the host's own order. */
   readonly order: 'asc' | 'desc' | null
@@ -53,7 +53,7 @@ export interface HostedPage {
   readonly hasMore: boolean
 }
 
-/** The provider's key is released from the effective secrets of `scope`. */
+/** The provider's key is taken from the effective secrets of `scope`. */
 export interface FilesCaller {
   readonly scope: VaultScope
   readonly operation: string

@@ -1,17 +1,20 @@
 import type { Failure, Outcome } from '../../../schemas/failures.ts'
 import type { ByteReader } from '../byte-streams.ts'
 
-/** Knows no rows. Objects are written once, never replaced; container files are plain, and a sandbox may write them straight into its folder. */
+/**
+ * Has no access to rows. Objects are written once, never replaced; container files are plain, and a sandbox
+ * may write them straight into its folder.
+ */
 export interface Storage {
   /**
-   * Needs room beyond the uploads under way. @param expectedBytes for an unknown length the most possible.
-   * Failures: storage_full, storage_unavailable.
+   * Needs room in addition to that of the uploads in progress. @param expectedBytes for an unknown length, the
+   * maximum. Failures: storage_full, storage_unavailable.
    */
   stage(expectedBytes: number): Promise<Outcome<Staging>>
   /**
-   * Makes the object: after this a crash does not lose it. Never replaces one. After a failure it may exist
-   * all the same; the staging file stays, for `discard`. @param objectId 1 to 128 characters of
-   * `[A-Za-z0-9_-]`. Failures: storage_full, storage_unavailable, client_gone.
+   * Creates the object durably: a crash after this does not lose it. Never replaces an object. After a failure
+   * the object may exist nevertheless; the staging file is kept for `discard`. @param objectId 1 to 128
+   * characters of `[A-Za-z0-9_-]`. Failures: storage_full, storage_unavailable, client_gone.
    */
   publish(objectId: string, staging: Staging, signal?: AbortSignal): Promise<Outcome<null>>
   /** Failures: content_missing, storage_unavailable, client_gone. */
@@ -20,45 +23,45 @@ export interface Storage {
   stat(objectId: string): Promise<Outcome<ObjectFacts | null>>
   /** @returns false when there was no such object. Failure: storage_unavailable. */
   remove(objectId: string): Promise<Outcome<boolean>>
-  /** In an order of the driver's own, for the sweep. @param cursor of the previous page. Failure: storage_unavailable. */
+  /** In the driver's own order, for the sweep. @param cursor of the previous page. Failure: storage_unavailable. */
   list(cursor: string | null): Promise<Outcome<ObjectPage>>
   /** Ids of the fronts that have staging files. Failure: storage_unavailable. */
   stagingOwners(): Promise<Outcome<readonly string[]>>
-  /** Files without a write for `idleMs`, and all of fronts that are gone. @returns number of files. Failure: storage_unavailable. */
+  /** Removes files without a write for `idleMs`, and all files of fronts that have ended. @returns number of files. Failure: storage_unavailable. */
   sweepStaging(idleMs: number, gone: ReadonlySet<string>): Promise<Outcome<number>>
   readonly containers: ContainerFolders
-  /** For a system call on a staging file: `ENOSPC` is storage_full, other errors are storage_unavailable. */
+  /** The failure of a system call on a staging file: `ENOSPC` is storage_full, other errors are storage_unavailable. */
   failureOf(cause: unknown): Failure
   close(): Promise<void>
 }
 
 export interface Staging {
-  /** The file does not exist yet: the writer makes it (exclusively) and closes it before it is published. */
+  /** The file does not exist yet: the writer creates it (exclusively) and closes it before it is published. */
   readonly path: string
-  /** Removes the file and gives its room back. To be called on every path; harmless after `publish` and twice. */
+  /** Removes the file and frees its room. To be called on every path; may be called twice and after `publish`. */
   discard(): Promise<void>
 }
 
 export interface ObjectFacts {
   readonly sizeBytes: number
   readonly changedAt: Date
-  /** Changes whenever the content changes: fit for a strong ETag. Letters, digits and hyphens. */
+  /** Changes whenever the content changes: suitable for a strong ETag. Letters, digits and hyphens. */
   readonly version: string
 }
 
 export interface StoredObject extends ObjectFacts {
-  /** Open until `close`, so that a worker thread can read by itself; null: the bytes are on another machine. */
+  /** Open until `close`, so that a worker thread can read from it; null: the bytes are on another machine. */
   readonly descriptor: number | null
-  /** Reads bytes `from` up to but without `to`, in order. */
+  /** Reads bytes from `from` (inclusive) to `to` (exclusive), in order. */
   read(from: number, to: number, options?: ReadOptions): ByteReader
-  /** False: written to in place since it was opened, so the bytes read may be torn. Failure: storage_unavailable. */
+  /** False: the file was modified in place since it was opened, so the bytes may mix two versions. Failure: storage_unavailable. */
   isUnchanged(): Promise<Outcome<boolean>>
   /** To be called on every path, after the readers' `close`. */
   close(): Promise<void>
 }
 
 export interface ReadOptions {
-  /** True: each piece is an ArrayBuffer of its own, to be transferred. False: it is valid until the next call. */
+  /** True: each piece has an ArrayBuffer of its own, which may be transferred. False: it is valid until the next call. */
   readonly mayTransfer?: boolean
   readonly signal?: AbortSignal
 }
@@ -71,18 +74,18 @@ export interface ListedObject {
 
 export interface ObjectPage {
   readonly objects: readonly ListedObject[]
-  /** Null: the page was the last. */
+  /** Null: this is the last page. */
   readonly cursor: string | null
 }
 
-/** A container of one workspace: the same id in two workspaces is two folders. */
+/** A container of one workspace: the same id in two workspaces means two folders. */
 export interface ContainerRef {
   readonly workspaceId: string
   readonly containerId: string
 }
 
 export interface ContainerFile extends ObjectFacts {
-  /** Path below the folder, with `/` between its segments, as stored. */
+  /** Path relative to the folder, with `/` between its segments, as stored. */
   readonly path: string
 }
 
@@ -91,12 +94,12 @@ export interface ContainerPage {
   readonly hasMore: boolean
 }
 
-/** Sandboxes write these folders. No method reads a byte outside of them, whatever a sandbox plants there. */
+/** Sandboxes write into these folders. No method reads a byte outside of them, even if a sandbox plants links there. */
 export interface ContainerFolders {
   /**
-   * By the UTF-8 bytes of the paths, without links and other entries that are not files; an unknown container
-   * is empty. @param after a path, which need not exist. Failures: storage_unavailable,
-   * containers_unsupported, container_too_large, busy, that of the signal.
+   * Sorted by the UTF-8 bytes of the paths, without links and other entries that are not files; an unknown
+   * container counts as empty. @param after a path, which need not exist. Failures: storage_unavailable,
+   * containers_unsupported, container_too_large, busy, the failure of the signal.
    */
   list(
     container: ContainerRef,
@@ -111,7 +114,7 @@ export interface ContainerFolders {
   /** Failures: client_gone, and those of `stat`. */
   open(container: ContainerRef, path: string, signal?: AbortSignal): Promise<Outcome<StoredObject>>
   /**
-   * Replaces the previous file; makes folders. Failures: container_path_invalid (a folder, or a file or link
+   * Replaces the previous file; creates folders. Failures: container_path_invalid (a folder, or a file or link
    * where a folder is needed), storage_full, client_gone, storage_unavailable, containers_unsupported.
    */
   publish(
@@ -120,14 +123,23 @@ export interface ContainerFolders {
     staging: Staging,
     signal?: AbortSignal,
   ): Promise<Outcome<null>>
-  /** Includes the making of its folder; null: no such container. Failures: storage_unavailable, containers_unsupported. */
+  /**
+   * Time of the newest change, including the creation of the folder; null: no such container. Failures:
+   * storage_unavailable, containers_unsupported.
+   */
   newestChange(container: ContainerRef): Promise<Outcome<Date | null>>
-  /** Those that have a folder, for the sweep. */
+  /** Containers that have a folder, for the sweep. */
   listContainers(
     cursor: string | null,
   ): Promise<Outcome<{ readonly containers: readonly ContainerRef[]; readonly cursor: string | null }>>
-  /** @param unchangedSince keeps a container that was changed later. @returns number of files; null: kept, or none. Failures as of `newestChange`. */
+  /**
+   * @param unchangedSince keeps a container that was changed later. @returns number of removed files; null:
+   * the container was kept, or does not exist. Failures as of `newestChange`.
+   */
   removeContainer(container: ContainerRef, unchangedSince?: Date): Promise<Outcome<number | null>>
-  /** Remains of removals that a crash ended at least `idleMs` ago. @returns number of files. Failures as of `newestChange`. */
+  /**
+   * Deletes the remains of removals that a crash interrupted at least `idleMs` ago. @returns number of deleted
+   * files. Failures as of `newestChange`.
+   */
   emptyTrash(idleMs: number): Promise<Outcome<number>>
 }

@@ -4,13 +4,13 @@ import type { Content, Upload } from '../byte-streams.ts'
 import type { FileRecord } from './files.ts'
 import type { ContainerFile, ContainerRef } from './storage.ts'
 
-/** A failure leaves no file and no row. */
+/** After a failure neither a file nor a row remains. */
 export interface Transfers {
-  /** Pending row → staged and sealed object → ready row. Failures: those of `Files.begin`, `Intake`, `Storage` and the upload. */
+  /** Pending row → staged and encrypted object → ready row. Failures: those of `Files.begin`, `Intake`, `Storage` and the upload. */
   store(upload: Upload, input: StoreInput): Promise<Outcome<Stored>>
-  /** Copies a container file, whatever its content. Failures: those of `store`, container_file_unknown. */
+  /** Copies a container file without checking its content. Failures: those of `store`, container_file_unknown. */
   promote(from: ContainerPath, input: StoreInput): Promise<Outcome<Stored>>
-  /** Plain. Failures: those of `Storage` and the upload. */
+  /** Written unencrypted. Failures: those of `Storage` and the upload. */
   writeContainerFile(upload: Upload, to: ContainerPath, signal: AbortSignal): Promise<Outcome<WrittenFile>>
   /** Failures: content_missing, content_damaged, data_key_unavailable, storage_unavailable. */
   openFile(file: FileRecord, signal: AbortSignal): Promise<Outcome<Content>>
@@ -26,7 +26,7 @@ export interface ContainerPath {
   readonly path: string
 }
 
-/** The file that this call wrote, even when another write has replaced it by now. */
+/** The file that this call wrote, even if another write has replaced it meanwhile. */
 export type WrittenFile = Pick<ContainerFile, 'path' | 'sizeBytes' | 'changedAt'>
 
 export interface OpenContainerFile {
@@ -37,12 +37,12 @@ export interface OpenContainerFile {
 export interface StoreInput {
   readonly workspaceId: string
   readonly idempotency: Repeatable | null
-  /** Ends the transfer with everything undone. */
+  /** Aborts the transfer and undoes it completely. */
   readonly signal: AbortSignal
 }
 
 export interface Stored {
   readonly file: FileRecord
-  /** The same `Idempotency-Key` had stored the file before. */
+  /** An earlier call with the same `Idempotency-Key` stored the file. */
   readonly isReplay: boolean
 }

@@ -13,15 +13,15 @@ import type { CallNotes } from '../observe.ts'
 import type { Generations } from './generations.ts'
 import type { WholeTextOf } from '../../../dialects/native-answer.ts'
 
-/** A file of the workspace whose content goes to the provider within the request. */
+/** A file of the workspace whose content is sent to the provider within the request. */
 export interface InlineFile extends FileReference {
   /** Without its folders. */
   readonly filename: string
-  /** A type that its use takes. */
+  /** A type that is accepted for its use. */
   readonly mimeType: string
   readonly sizeBytes: number
   /**
-   * Called for each sending. Failures: file_unknown (removed meanwhile), content_missing,
+   * Called each time the request is sent. Failures: file_unknown (removed meanwhile), content_missing,
    * data_key_unavailable, storage_unavailable, busy, client_gone.
    */
   open(signal: AbortSignal): Promise<Outcome<Content>>
@@ -31,30 +31,30 @@ export interface InferenceJob {
   readonly operation: string
   /** `performance.now()` of the request. */
   readonly startedAt: number
-  /** At least one, in the order to try them; an endpoint of several is tried once. */
+  /** At least one, in the order to try them; an endpoint that serves several of them is tried once. */
   readonly models: readonly CallableModel[]
   readonly request: TextRequest
   /** The content of the request's `files`, in their order; absent: it has none. */
   readonly files?: readonly InlineFile[]
   readonly head: { readonly id: string; readonly createdS: number }
-  /** Headers of the caller that go to the provider: a flat list of names in lower case and values. */
+  /** Headers of the caller that are passed on to the provider: a flat list of lower-case names and values. */
   readonly passedHeaders?: readonly string[]
   /** Flags of the key's limits, as in `EmbeddingJob`. */
   readonly limits: LimitFlags | null
-  /** Tokens of an answer where the request has no maximum and `limits` count the call. */
+  /** Maximum tokens of an answer when the request sets none and the call counts against `limits`. */
   readonly defaultTokensMax?: number | null
   readonly caller: Caller
-  /** The caller's own name of the conversation; null: the call has none. */
+  /** The caller's own name for the conversation; null: none given. */
   readonly session: string | null
   readonly requestId: string
   readonly hops: number
-  /** `performance.now()` milliseconds until which an answer has to be whole, or to begin. */
+  /** `performance.now()` milliseconds by which a whole answer must be complete, or a streamed one must begin. */
   readonly deadlineAt: number
   /** The signal ends when the caller leaves or the node stops. Notes receive attempts that failed. */
   readonly call: {
     readonly signal: AbortSignal
     readonly notes?: Pick<CallNotes, 'failedAttempts'>
-    /** As in `EmbeddingCaller`. A whole answer that a provider has begun is charged. */
+    /** As in `EmbeddingCaller`. An unstreamed answer that a provider has begun is charged. */
     sent?(isSent: boolean): void
   }
 }
@@ -67,21 +67,24 @@ export interface TextJob extends InferenceJob {
 export interface TextCaller extends PayingCall {
   /** `performance.now()` of the request. */
   readonly startedAt: number
-  /** True: the call is charged from now on, and the signal ignores that the client leaves; false: no longer. */
+  /** True: the call is charged from now on, and the signal ignores that the client leaves; false: this no longer applies. */
   sent(isSent: boolean): void
-  /** Notices the client's leave at once, also before the answer; a client that sends its next request early is cut. */
+  /** Detects immediately that the client left, even before the answer; the connection of a client that sends its next request early is closed. */
   watch(): void
-  /** Begins a reply with status 200 that ends as `streamed`. Called at most once; the head leaves with the first event. The signal stays. */
+  /**
+   * Begins a reply with status 200 that ends as `streamed`. Called at most once; the head is sent with the
+   * first event. The signal stays in effect.
+   */
   events(head: EventStreamHead): EventStream
 }
 
 export interface TextForm {
-  /** Holds the most tokens of an answer. */
+  /** Name of the member that sets the maximum tokens of an answer. */
   readonly tokensMember: 'max_tokens' | 'max_output_tokens'
   readonly statuses: readonly number[]
   events(head: TextHead, request: TextRequest): TextEvents
   readonly whole: WholeTextOf
-  /** @param nano the charged part of the cost */
+  /** @param nano charged part of the cost, in nano-USD */
   usageOf(end: PaidUsage, nano: number): ShownUsage
 }
 
@@ -92,7 +95,7 @@ export interface AnswerPorts extends PaymentPorts {
 export interface PresetBy {
   readonly caller: Caller
   readonly signal: AbortSignal
-  /** The body is that of a prompt whose tokens are counted. */
+  /** The body is a prompt whose tokens are to be counted. */
   readonly isCount?: true
 }
 
@@ -107,7 +110,10 @@ export interface CountedPrompt {
 }
 
 export interface Inference {
-  /** Adds what the request lacks of a preset, and reads it again; its bytes are given up. Failures: body_invalid, not_supported, busy and its kin. */
+  /**
+   * Fills missing fields of the request from a preset, and parses the result; the old bytes are released.
+   * Failures: body_invalid, not_supported, busy and similar ones.
+   */
   withPreset(
     request: TextRequest,
     preset: { readonly content: PresetFields; readonly model: string },
@@ -116,27 +122,27 @@ export interface Inference {
   /** Does not change how endpoints are chosen. Failures: count_unavailable, those of `answer` before the payment, and of providers. */
   count(job: CountJob): Promise<Outcome<CountedPrompt>>
   /**
-   * Chooses the endpoints, reserves the most that the call may cost, passes the answer on, pays, and keeps
-   * the record. No promise for a call that no endpoint can serve, unless a thread has to find those that take
-   * it. Failures: model_unfit, endpoint_excluded, endpoint_unconfigured, hops_exceeded, field_unsupported,
-   * those of the request, of short jobs, of a payment, and of providers.
+   * Chooses the endpoints, reserves the maximum cost of the call, passes the answer on, settles the charge,
+   * and stores the record. No promise for a call that no endpoint can serve, unless a thread must determine
+   * which endpoints accept it. Failures: model_unfit, endpoint_excluded, endpoint_unconfigured, hops_exceeded,
+   * field_unsupported, those of the request, of short jobs, of a payment, and of providers.
    */
   answer(job: TextJob, form: TextForm, ports: AnswerPorts): Outcome<ModelReply> | Promise<Outcome<ModelReply>>
 }
 
-/** The operation's `run` ends after the stream: what a call costs is known only then. */
+/** The operation's `run` ends after the stream, because the cost of the call is known only then. */
 export interface EventStream {
   /** False: no further byte reaches the client. Writing then does nothing. */
   readonly isOpen: boolean
-  /** False: the client lags by STREAM_WAITING_BYTES_MAX, and the source should not be read. */
+  /** False: STREAM_WAITING_BYTES_MAX of output wait for the client, and the source should not be read. */
   readonly hasRoom: boolean
   /** Resolves when there is room again or the stream is not open, for callers that found `hasRoom` false. */
   room(): Promise<void>
-  /** Whole events; those of one read of the source belong into one write. @param events valid during the call only */
+  /** Writes whole events; all events of one read of the source should be passed in one call. @param events valid during the call only */
   write(events: Uint8Array): void
-  /** Harmless once the stream is not open. @param last whole events that leave in the same write as the end */
+  /** Does nothing when the stream is not open. @param last whole events that are sent in the same write as the end */
   end(last?: Uint8Array): void
-  /** Sends a last event, then ends the connection without the last chunk of HTTP, so that every client notices. */
+  /** Sends a last event, then ends the connection without the last chunk of HTTP, so that every client detects the interruption. */
   breakOff(event: Uint8Array): void
 }
 

@@ -10,9 +10,9 @@ import type { ChangedBy } from '../vault/vault.ts'
 export interface KeyLimits {
   /** Whole nano-USD; null = no limit. */
   readonly limitNano: bigint | null
-  /** The windows of the limit; null = the key's lifetime. */
+  /** The window after which the limit resets; null = the key's lifetime. */
   readonly limitReset: LimitReset | null
-  /** Calls by a workspace's own credentials count against the limit. */
+  /** Calls with a workspace's own credentials count against the limit. */
   readonly countsByok: boolean
 }
 
@@ -29,7 +29,7 @@ export interface ManagedKey extends KeyLimits {
   readonly isDisabled: boolean
   /** Requests a minute; null = no limit. */
   readonly rateLimitRpm: number | null
-  /** Requests that may come at once, at most the limit; null = the default, or no limit. */
+  /** Requests that may arrive at once, at most the limit; null = the default, or no limit. */
   readonly rateLimitBurst: number | null
 
   readonly callLimits: CallLimits
@@ -37,9 +37,9 @@ export interface ManagedKey extends KeyLimits {
   readonly allowedModels: readonly string[] | null
   /** Null = all. */
   readonly scopes: readonly KeyScope[] | null
-  /** Whole nano-USD that count against the limit in the windows of today, or would if there were a limit. */
+  /** Whole nano-USD that count against the limit in its current window, or that would count if there were a limit. */
   readonly countedNano: bigint
-  /** Whole nano-USD in the windows of today, of all keys of the rotation. */
+  /** Whole nano-USD in the current windows, for all keys of the rotation. */
   readonly spent: Readonly<Record<Span, bigint>>
   readonly byok: Readonly<Record<Span, bigint>>
   readonly creatorUserId: string | null
@@ -52,7 +52,7 @@ export interface ManagedKey extends KeyLimits {
 export interface NewApiKey extends KeyLimits {
   readonly kind: ApiKeyKind
   readonly name: string
-  /** Null = the intern's own, of an intern's key. */
+  /** Null for an intern's key: the intern's own organization. */
   readonly organizationId: string | null
   /**
    * UUID or slug; null for a management key, and for an intern's key, which acts in the workspace of the
@@ -73,7 +73,7 @@ export interface NewApiKey extends KeyLimits {
   readonly expiresAt: Date | null
 }
 
-/** Fields that are left out stay. */
+/** Fields that are left out keep their values. */
 export type KeyChanges = Partial<
   KeyLimits &
     Pick<
@@ -119,7 +119,7 @@ export interface KeyActor extends ChangedBy {
   readonly operation: string
 }
 
-/** Every change is audited and reaches every front. Failures of all: store_unavailable; of methods that name a key: api_key_unknown. */
+/** Every change is audited and announced to all fronts. Failures of all: store_unavailable; of methods that name a key: api_key_unknown. */
 export interface ApiKeys {
   /** Newest first, at most KEYS_PAGE. Failures: workspace_unknown, reference_ambiguous. */
   list(input: KeyPageInput): Promise<Outcome<readonly ManagedKey[]>>
@@ -127,12 +127,12 @@ export interface ApiKeys {
   /** Failures: workspace_unknown, intern_unknown, body_invalid (a burst above the limit). */
   create(input: NewApiKey, by: KeyActor): Promise<Outcome<MadeKey>>
   /**
-   * Limits of money change for all keys of the rotation, other fields for this key alone; a lowered limit
-   * cuts the burst. Failures: key_unscoped (a management key cannot have scopes), body_invalid (a burst above
-   * the limit).
+   * Money limits change for all keys of the rotation, other fields only for this key; a lowered rate limit
+   * also lowers the burst. Failures: key_unscoped (a management key cannot have scopes), body_invalid (a burst
+   * above the limit).
    */
   update(ref: KeyRef, changes: KeyChanges, by: KeyActor): Promise<Outcome<ManagedKey>>
   remove(ref: KeyRef, by: KeyActor): Promise<Outcome<null>>
-  /** With the same account. An expired key counts as unknown here. */
+  /** The new key has the same account. An expired key counts as unknown here. */
   rotate(ref: KeyRef, input: Rotation, by: KeyActor): Promise<Outcome<RotatedKey>>
 }

@@ -4,7 +4,7 @@ import type { LimitsOfCalls } from '../../../schemas/limits/model-calls.ts'
 import type { KeyScope } from '../../../schemas/keys/permissions.ts'
 import type { LimitFlags } from '../../../schemas/money/costs.ts'
 
-/** An API key, or a token of an identity provider, as fronts know it; never the plain key. */
+/** An API key, or a token of an identity provider, as fronts cache it; never the plain key. */
 export interface KeyRecord {
   /** Lower-case hex SHA-256 of the plain key: the public identity of the key. */
   readonly hash: string
@@ -13,17 +13,17 @@ export interface KeyRecord {
   readonly organizationId: string
   /** Null for management keys and SCIM tokens, which belong to the organization. */
   readonly workspaceId: string | null
-  /** Where a management key acts when it names no workspace. */
+  /** The workspace of calls with a management key that name none. */
   readonly defaultWorkspaceId: string
   readonly internId: string | null
   /** Requests a minute; null = no limit. */
   readonly rateLimitRpm: number | null
-  /** Requests that may come at once, at most the limit; null: the operator's default, else a share of it. */
+  /** Requests that may arrive at once, at most the limit; null: the operator's default, or without one a share of the limit. */
   readonly rateLimitBurst: number | null
   /** Null or left out: neither the key nor its workspace limits calls to models. */
   readonly callLimits?: LimitsOfCalls | null
   readonly isDisabled: boolean
-  /** Facts of the key's workspace; for a management key, of the default workspace. */
+  /** Settings of the key's workspace; for a management key, of the default workspace. */
   readonly isInProgramme: boolean
   readonly mayWriteVault: boolean
   readonly expiresAtMs: number | null
@@ -35,32 +35,32 @@ export interface KeyRecord {
 }
 
 export interface KeyStore {
-  /** Unknown, revoked and deleted keys are left out. Settles within KEY_LOAD_MS_MAX, with store_unavailable without an answer. */
+  /** Unknown, revoked and deleted keys are left out. Settles within KEY_LOAD_MS_MAX; without an answer by then it fails with store_unavailable. */
   load(hashes: readonly string[]): Promise<Outcome<readonly KeyRecord[]>>
 }
 
-/** An invalidation names one of these and its id. */
+/** Kinds of cached records; an invalidation names a kind and an id. */
 export type CachedKind =
   'key' | 'workspace' | 'organization' | 'catalogue' | 'vault' | 'private_endpoint' | 'preset'
 
 export interface Invalidation {
   readonly n: number
   readonly kind: CachedKind
-  /** The hash of a `key`; the workspace for `vault` and `private_endpoint`; `<workspace>/<slug>` for `preset`. */
+  /** The hash for a `key`; the workspace for `vault` and `private_endpoint`; `<workspace>/<slug>` for `preset`. */
   readonly id: string
 }
 
-/** `everything`: the listener may have missed any change. */
+/** `everything`: any record may have changed without the listener being informed. */
 export type Change = Invalidation | { readonly kind: 'everything' }
 
 /** May lose, repeat and reorder committed changes; the poll of the epoch is the source of truth. */
 export interface Hints {
   subscribe(listener: (change: Invalidation) => void): () => void
-  /** Resolves when the hint was sent or given up; a hint that cannot be sent does not fail the change. */
+  /** Resolves when the hint was sent, or sending was given up; a hint that cannot be sent does not fail the change. */
   publish(change: Invalidation): Promise<void>
 }
 
-/** Plain text, of a new installation. */
+/** The plain keys of a new installation. */
 export interface FirstKeys {
   readonly inferenceKey: string
   readonly managementKey: string
@@ -68,17 +68,17 @@ export interface FirstKeys {
   readonly workspaceId: string
 }
 
-/** Committed changes in commit order, whichever channel brought them first. */
+/** Committed changes in commit order, regardless of the channel by which they arrived first. */
 export interface EpochFeed {
-  /** Highest epoch n up to which every invalidation was applied. */
+  /** Highest epoch up to which every invalidation has been applied. */
   readonly epoch: number
-  /** `Date.now()` of the last good poll of the store; decides grace. */
+  /** `Date.now()` of the last good poll of the store; decides how long cached keys stay valid. */
   readonly lastGoodPollAtMs: number
-  /** Called synchronously, in order of arrival, for every channel; a second call for the same change is harmless. */
+  /** Called synchronously, in order of arrival, for every channel; listeners must accept two calls for the same change. */
   subscribe(listener: (change: Change) => void): () => void
 }
 
-/** Cached with the key's record: a flag lags by one change of limits until the front knows it, as `effective` shows. */
+/** Cached with the key's record: after a change of limits a flag is outdated until the change reaches the front, as `effective` shows. */
 export interface KeyMoney extends LimitFlags {
   /** Account of the key, shared by the keys of its rotation. */
   readonly accountId: string

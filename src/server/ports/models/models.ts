@@ -10,7 +10,7 @@ import type { EndpointPricing } from '../../../schemas/endpoints/private-endpoin
 
 export interface Provider {
   readonly slug: string
-  /** The name for people: `OpenAI`. */
+  /** The display name: `OpenAI`. */
   readonly name: string
   readonly protocol: Protocol
   /** With the API's version, without a trailing slash: `https://api.openai.com/v1`, `…/v1beta`; empty for `local`. */
@@ -20,23 +20,26 @@ export interface Provider {
   /** Headers of embeddings and video jobs, in addition to the key; left out: none. */
   readonly headers?: readonly ProviderHeader[]
   readonly timeoutMs: number
-  /** Fields that it spells differently, and values of `input_type`: `{ "dimensions": "output_dimension", "input_type=search_query": "query" }`. */
+  /**
+   * Fields and values of `input_type` that the provider names differently: `{ "dimensions":
+   * "output_dimension", "input_type=search_query": "query" }`.
+   */
   readonly rename: Readonly<Record<string, string>>
-  /** How its video jobs are run; null: the protocol has no calls for video. */
+  /** Settings of its video jobs; null: the protocol does not support video. */
   readonly video: ProviderVideo | null
-  /** How models that write are called there; left out: none is. */
+  /** How its text models are called; left out: it has none. */
   readonly text?: ProviderText
-  /** Its address is one of the shipped catalogue, and so certainly not that of Sluice; left out: it is not. */
+  /** The origin of its base URL occurs in the shipped catalogue, so it is certainly not Sluice itself; left out: it does not occur there. */
   readonly hasShippedAddress?: true
-  /** What its account is set to where a call asks for no tier; left out: the usual one. */
+  /** The tier that its account uses for calls that request none; left out: the usual tier. */
   readonly accountTier?: string
 }
 
-/** For endpoints that do not say otherwise. */
+/** Defaults for endpoints that do not set their own values. */
 export interface ProviderText {
-  /** Empty: its endpoints say it, or write nothing. */
+  /** Empty: each endpoint sets its own, or generates no text. */
   readonly speaks: readonly TextProtocol[]
-  /** It refuses members that it does not know. */
+  /** True when it refuses unknown members. */
   readonly isStrict: boolean
   readonly onLeave: LeaveKind
   /** Milliseconds from an attempt's start to its first output. */
@@ -48,18 +51,18 @@ export interface ProviderText {
 interface ProviderHeader {
   /** Lower case. */
   readonly name: string
-  /** Value from the catalogue; empty where an environment variable holds it. */
+  /** Value from the catalogue; empty when an environment variable holds it. */
   readonly value: string
   /** Name of the environment variable that holds the value; null: the catalogue holds it. */
   readonly env: string | null
 }
 
 export interface ProviderVideo {
-  /** When it is unknown whether a submission arrived: repeat it, look for it first, or never repeat it. */
+  /** When it is unknown whether a submission arrived: whether to repeat it, to look it up first, or never to repeat it. */
   readonly submit: SubmitKind
   /** Header that carries the token of `submit: token`; null for the other kinds. */
   readonly tokenHeader: string | null
-  /** Polls a second of the whole installation, not of one runner; may be below 1. */
+  /** Polls a second for the whole installation, not for one runner; may be below 1. */
   readonly pollsPerSecond: number
   /** Milliseconds from a job's submission to its first poll. */
   readonly pollFirstMs: number
@@ -68,9 +71,9 @@ export interface ProviderVideo {
   readonly submitTimeoutMs: number
   /** For `lookup`: milliseconds after a timeout in which the job may still be listed. Left out: VIDEO_LOOKUP_QUIET_MS. */
   readonly lookupQuietMs?: number
-  /** Calls that one runner may have under way at the provider. */
+  /** Calls that one runner may have in progress at the provider. */
   readonly concurrency: number
-  /** URLs of reference images are passed on as they are; otherwise their bytes are fetched and sent. */
+  /** URLs of reference images are passed on as they are; if false, their bytes are fetched and sent. */
   readonly takesUrls: boolean
 }
 
@@ -79,34 +82,34 @@ export interface Endpoint {
   readonly tag: string
   readonly provider: Provider
   readonly upstreamModel: string
-  /** For `priceAt` and its kin, and for nothing else. Those of an unpriced endpoint mean nothing. */
+  /** Only for `priceAt` and related functions. The prices of an unpriced endpoint are meaningless. */
   readonly prices: EndpointPrices
-  /** Neither a price nor `free`, or only one of prompt and completion: every limit that counts its calls refuses them. */
+  /** Neither a price nor `free`, or only one of prompt and completion: every limit against which its calls count refuses them. */
   readonly isUnpriced: boolean
-  /** Facts that preferences filter on; null = the catalogue does not say, and a filter matches nothing. */
+  /** Filters of preferences compare these; null: the catalogue does not state the value, and no filter matches it. */
   readonly quantization: string | null
   readonly isZdr: boolean | null
   readonly mayTrain: boolean | null
   readonly isDistillable: boolean | null
   readonly contextLength: number | null
-  /** Optional fields that it takes (`dimensions`, `encoding_format`, `input_type`, `user`); empty: unknown, all are sent. */
+  /** Optional fields that it accepts (`dimensions`, `encoding_format`, `input_type`, `user`); empty: unknown, all are sent. */
   readonly supportedParameters: readonly string[]
-  /** Null: it makes no video, as every private endpoint, also one under the slug of a video model. */
+  /** Null: it generates no video. Null for every private endpoint, even one with the slug of a video model. */
   readonly video: EndpointVideo | null
-  /** Null: it writes no text. */
+  /** Null: it generates no text. */
   readonly text: EndpointText | null
-  /** False: a private endpoint without embeddings. Left out: as its model. */
+  /** False: a private endpoint that does not serve embeddings. Left out: the same as its model. */
   readonly embeds?: boolean
-  /** For a workspace's own endpoint, or own key; left out: the operator's key is used. */
+  /** Set for a workspace's own endpoint or own key; left out: the operator's key is used. */
   readonly ownWay?: OwnWay
 }
 
 export interface EndpointText extends ProviderText {
-  /** Tokens of one answer, above 0; null: the catalogue does not say. */
+  /** Maximum tokens of one answer, above 0; null: the catalogue does not state it. */
   readonly maxCompletionTokens: number | null
-  /** Where a provider of chat takes reasoning back; absent: both names, until it refuses one. */
+  /** Name of the member in which a chat provider accepts earlier reasoning; absent: both names are sent until the provider refuses one. */
   readonly reasoningField?: ReasoningField
-  /** The efforts that the model takes; absent: the catalogue does not say. */
+  /** The reasoning efforts that the model accepts; absent: the catalogue does not state them. */
   readonly efforts?: readonly string[]
 }
 
@@ -115,7 +118,7 @@ interface EndpointVideo {
   readonly pricing: VideoPricing | null
 }
 
-/** A null member: the catalogue does not say, any value is taken. */
+/** A null member: the catalogue does not state it, and any value is accepted. */
 export interface VideoFacts {
   /** Whole seconds. */
   readonly durations: readonly number[] | null
@@ -123,9 +126,9 @@ export interface VideoFacts {
   readonly aspectRatios: readonly string[] | null
   /** `<width>x<height>` in pixels. */
   readonly sizes: readonly string[] | null
-  /** Null: the model takes no frame image. */
+  /** Null: the model accepts no frame images. */
   readonly frameImages: readonly FrameType[] | null
-  /** Also the default of `generate_audio`, where null stands for false. */
+  /** Also the default of `generate_audio`, where null counts as false. */
   readonly generatesAudio: boolean | null
   readonly takesSeed: boolean | null
   /** Values of models that enlarge a video; null for all others. */
@@ -133,12 +136,12 @@ export interface VideoFacts {
   readonly upscaleFactor: { readonly min?: number; readonly max?: number } | null
   /** Names within the entry of `provider.options` that are forwarded; others are dropped. */
   readonly passthroughParameters: readonly string[]
-  /** The model generates from an image alone. */
+  /** True when the model can generate from an image without a prompt. */
   readonly isPromptOptional: boolean
   readonly takesAudioReferences: boolean
   readonly takesVideoReferences: boolean
   readonly takesPreviousJob: boolean
-  /** Values of a request that leaves them out, also for its price; null: the provider decides. */
+  /** Values for members that a request leaves out, also used for its price; null: the provider decides. */
   readonly defaults: {
     readonly seconds: number
     readonly resolution: string | null
@@ -150,9 +153,9 @@ export interface OwnWay {
   /** Null: the provider of the catalogue, called with the workspace's own key. */
   readonly destination: Destination | null
   readonly secretName: string
-  /** The credential that was released last, while no change of it is known; null: it has to be released. */
+  /** The most recently released credential, as long as no change of it is known; null: it must be released first. */
   readonly released: Secret | null
-  /** Failures: secret_not_released (also a value that no header can carry), busy, store_unavailable. */
+  /** Failures: secret_not_released (also for a value that is not allowed in a header), busy, store_unavailable. */
   release(to: ReleasedTo): Promise<Outcome<Secret>>
 }
 
@@ -163,19 +166,19 @@ export interface ReleasedTo {
   readonly operation: string
 }
 
-/** Wire bodies of a model as UTF-8 JSON, rendered once at the start: a read serializes nothing. */
+/** Wire bodies of a model as UTF-8 JSON, serialized once at the start, so that a read serializes nothing. */
 export interface ModelBodies {
   /** `{"data":…}` of GET /model/{author}/{slug}. */
   readonly answer: Uint8Array
-  /** The bare object, as lists hold it. */
+  /** The bare object, as it occurs in lists. */
   readonly item: Uint8Array
   /** The bare object with the fields that OpenAI's clients expect: GET /models/{model}. */
   readonly bare: Uint8Array
   /** `{"data":…}` of GET /models/{author}/{slug}/endpoints. */
   readonly endpoints: Uint8Array
-  /** Those that declare zero data retention, for GET /endpoints/zdr, joined by commas; null: none declares it. */
+  /** Endpoints that declare zero data retention, for GET /endpoints/zdr, joined by commas; null: there are none. */
   readonly zdr: Uint8Array | null
-  /** The bare object of GET /videos/models; null when the model makes no video. */
+  /** The bare object of GET /videos/models; null when the model generates no video. */
   readonly video: Uint8Array | null
 }
 
@@ -185,23 +188,23 @@ interface DeclaredModalities {
 }
 
 export interface CallableModel {
-  /** Id with the suffix of the variant, as replies show it. */
+  /** Id including the suffix of the variant, as replies show it. */
   readonly id: string
   readonly isEmbedding: boolean
   readonly isWriter: boolean
-  /** None of its endpoints has a price. */
+  /** True when none of its endpoints has a price. */
   readonly isUnpriced: boolean
   readonly inputModalities: readonly string[]
-  /** What the catalogue declares of a model that writes text; an absent list is not known. */
+  /** What the catalogue declares for a text model; an absent list means unknown. */
   readonly declared?: DeclaredModalities
-  /** When the model reasons: where the request does not say otherwise, or where it asks; absent: not known. */
+  /** When the model reasons: unless the request turns it off, or only when the request asks for it; absent: not known. */
   readonly reasons?: 'usually' | 'when asked' | 'never'
-  /** Null: the model makes no video. */
+  /** Null: the model generates no video. */
   readonly video: VideoFacts | null
   readonly endpoints: readonly Endpoint[]
 }
 
-/** An alias is resolved, a variant applied. */
+/** A model after its alias was resolved and its variant applied. */
 export interface ResolvedModel extends CallableModel {
   readonly canonicalSlug: string
   readonly contextLength: number | null
@@ -217,9 +220,9 @@ export interface ModelFilter {
   readonly categories?: readonly string[] | undefined
   readonly architectures?: readonly string[] | undefined
   readonly regions?: readonly string[] | undefined
-  /** The model takes all of them as input. */
+  /** The model accepts all of them as input. */
   readonly inputModalities?: readonly string[] | undefined
-  /** The model gives any of them as output. */
+  /** The model outputs at least one of them. */
   readonly outputModalities?: readonly string[] | undefined
   readonly supportedParameters?: readonly string[] | undefined
   readonly authors?: readonly string[] | undefined
@@ -269,15 +272,18 @@ export interface OwnModel {
   readonly callable: CallableModel
   /** In the order in which they are tried. */
   readonly endpoints: readonly OwnEndpoint[]
-  /** The model of the catalogue that has the slug; null: the workspace alone has it. */
+  /** The model of the catalogue with the same slug; null: only the workspace has it. */
   readonly known: ResolvedModel | null
 }
 
 export interface OwnListing {
-  /** By its slug or the id of the catalogue's model; null: the workspace has no endpoint for it. */
+  /** Finds a model by its slug or by the id of the catalogue's model; null: the workspace has no endpoint for it. */
   resolve(id: string): ResolvedModel | null
-  /** Adds the matching models that only the workspace has: first, or where `filter.sort` puts them. @param found by the same filter */
+  /**
+   * Adds the matching models that only the workspace has: first, or in the order of `filter.sort`. @param
+   * found models of the catalogue for the same filter
+   */
   among(found: readonly ResolvedModel[], filter: ModelFilter): readonly ResolvedModel[]
-  /** Models with zero data retention, those with endpoints of the workspace first. @param found those of the catalogue */
+  /** Models with zero data retention, those with endpoints of the workspace first. @param found such models of the catalogue */
   withoutRetention(found: readonly ResolvedModel[]): readonly ResolvedModel[]
 }

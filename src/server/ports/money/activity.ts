@@ -15,20 +15,20 @@ export interface ActivitySums {
   readonly tokens: bigint
   /** Tokens of answers, with reasoning. */
   readonly outputTokens: bigint
-  /** Tokens of prompts that caches of providers had. */
+  /** Prompt tokens that were in caches of providers. */
   readonly cachedTokens: bigint
   readonly milliseconds: bigint
   readonly spentNano: bigint
-  /** Spent with credentials of workspaces. */
+  /** Spend with credentials of workspaces. */
   readonly byokNano: bigint
-  /** Upper bounds of calls whose cost was lost with their front. */
+  /** Maximum costs charged for calls whose actual cost was lost with their front. */
   readonly forfeitedNano: bigint
 }
 
 export interface ActivityPeriod {
-  /** Both ends are included. Left out: ACTIVITY_DAYS_DEFAULT days up to `to`. */
+  /** Both `from` and `to` are included. Left out: ACTIVITY_DAYS_DEFAULT days up to `to`. */
   readonly from?: Day
-  /** Left out: today, or the last of ACTIVITY_DAYS_MAX days from `from`. */
+  /** Left out: today, but at most ACTIVITY_DAYS_MAX days from `from`. */
   readonly to?: Day
 }
 

@@ -8,13 +8,13 @@ export interface Budget {
   readonly workspaceId: string
   readonly span: Span
   readonly limitNano: bigint
-  /** Spend that counts against the limit in this window, with byok where the workspace counts it. */
+  /** Spend that counts against the limit in this window, including byok if the workspace counts it. */
   readonly spentNano: bigint
-  /** Money of this window that fronts hold. */
+  /** Money of this window that is lent to fronts. */
   readonly lentNano: bigint
-  /** First instant of the next window; null for `lifetime`. */
+  /** Start of the next window; null for `lifetime`. */
   readonly resetsAt: Date | null
-  /** Spent and lent are within the limit, and every live front has applied it. */
+  /** True when spent plus lent is within the limit and every live front has applied the limit. */
   readonly isEffective: boolean
   readonly createdAt: Date
   readonly updatedAt: Date
@@ -42,7 +42,7 @@ export interface LimitActor extends ChangedBy {
 
 export interface OneBudget {
   readonly budget: Budget
-  /** Calls by the workspace's own credentials count against its budgets. */
+  /** Calls with the workspace's own credentials count against its budgets. */
   readonly countsByok: boolean
 }
 
@@ -57,8 +57,11 @@ export interface Budgets {
   list(ref: WorkspaceRef): Promise<Outcome<AllBudgets>>
   /** Failure: budget_unknown. */
   get(ref: BudgetRef): Promise<Outcome<OneBudget>>
-  /** Spend counts from the window's beginning. Waits LIMITS_APPLIED_WAIT_MS_MAX at most until fronts apply the limit. Failure: budgets_unordered. */
+  /**
+   * Spend counts from the window's beginning. Waits at most LIMITS_APPLIED_WAIT_MS_MAX until the fronts have
+   * applied the limit. Failure: budgets_unordered.
+   */
   put(ref: BudgetRef, input: BudgetInput, by: LimitActor): Promise<Outcome<OneBudget>>
-  /** Does nothing where there is no budget. The spend stays counted. */
+  /** Does nothing when there is no budget. The spend stays counted. */
   remove(ref: BudgetRef, by: LimitActor): Promise<Outcome<null>>
 }

@@ -7,7 +7,7 @@ import type { IdempotencyClaim } from '../idempotency.ts'
 export interface CreditEntry {
   readonly id: string
   readonly kind: CreditKind
-  /** Negative only for a correction. */
+  /** Negative only in a correction. */
   readonly amountNano: bigint
   readonly note: string
   /** Kind and id of the actor, as in the audit log. */
@@ -18,12 +18,12 @@ export interface CreditEntry {
 export interface CreditState {
   /** Sum of all entries; 0 while the credit is unlimited. */
   readonly creditNano: bigint
-  /** Spend since the beginning, without the spend of workspaces' own credentials. */
+  /** All spend so far, except spend with workspaces' own credentials. */
   readonly usedNano: bigint
   readonly lentNano: bigint
   /** True until the first top-up. */
   readonly isUnlimited: boolean
-  /** Used and lent are within the credit, and every live front has applied it. */
+  /** True when used plus lent is within the credit and every live front has applied it. */
   readonly isEffective: boolean
 }
 
@@ -40,9 +40,9 @@ export interface CreditInput {
 export interface Credits {
   get(organizationId: string): Promise<Outcome<CreditState>>
   /**
-   * An opening of the spend until now precedes the first entry, so that the whole entry can be spent. The
-   * same claim books once; waits for fronts as `Budgets.put`. Failures: credit_out_of_range,
-   * idempotency_mismatch (the claim booked another entry).
+   * Before the first entry, one for all earlier spend is booked, so that the first entry can be spent
+   * completely. The same claim books only once; waits for fronts as `Budgets.put` does. Failures:
+   * credit_out_of_range, idempotency_mismatch (the claim booked another entry).
    */
   add(
     input: CreditInput,

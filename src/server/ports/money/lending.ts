@@ -2,59 +2,62 @@ import type { AccountKind, Day, Span, TextTokens } from './money.ts'
 
 export interface AccountNeed {
   readonly accountId: string
-  /** Nano-USD that all waiting calls need beyond the front's balance; at least 1. */
+  /** Nano-USD that all waiting calls need in addition to the front's balance; at least 1. */
   readonly needNano: number
-  /** Nano-USD of the smallest need of one call: a smaller grant is of no use. */
+  /** Nano-USD of the smallest need of one call: a smaller grant is useless. */
   readonly leastNano: number
   /** Nano-USD of the account that this front used in the last second. */
   readonly useNano: number
 }
 
-/** All accounts short at the end of a tick; one request at a time, repeated until it is answered: a sequence is answered once. */
+/**
+ * All accounts that are short of money at the end of a tick. One request is sent at a time, and repeated until
+ * it is answered; each sequence number is answered once.
+ */
 export interface LendInput {
   readonly journalId: string
   /** 1, 2, 3, … */
   readonly sequence: number
-  /** The newest that this front knows: the day of the reply is not before it, even when a clock steps back. */
+  /** The newest day that this front knows: the reply never has an earlier day, even when a clock is set back. */
   readonly day: Day
   readonly liveFronts: number
   readonly accounts: readonly AccountNeed[]
 }
 
-/** After the grant. All amounts are whole nano-USD. */
+/** The state after the grant. All amounts are whole nano-USD. */
 export interface LimitState {
   readonly span: Span
   readonly limitNano: number
-  /** Nano-USD that count against the limit: spent, and byok where it counts. */
+  /** Nano-USD that count against the limit: spend, including byok if it counts. */
   readonly spentNano: number
-  /** Limit less spent less lent; negative when the limit was lowered. */
+  /** The limit minus spent and lent; may be negative after the limit was lowered. */
   readonly restNano: number
-  /** First instant of the next window; null for `lifetime`. */
+  /** Start of the next window; null for `lifetime`. */
   readonly resetsAtMs: number | null
 }
 
 export interface AccountGrant {
   readonly accountId: string
-  /** From 0 to the rest of the limits; a part of the need when the rest is less. */
+  /** From 0 to what remains of the limits; less than the need when not enough remains. */
   readonly lentNano: number
-  /** The account has no limit: nothing is lent, and nothing refused. */
+  /** The account has no limit: nothing needs to be lent, and nothing is refused. */
   readonly isUnlimited: boolean
-  /** Other fronts or jobs hold money of the account, which may come back. */
+  /** Other fronts or jobs hold money of the account, which they may return. */
   readonly isLentElsewhere: boolean
   readonly limits: readonly LimitState[]
 }
 
 export interface LendReply {
-  /** The day of all of these leases: never before a day that any of the accounts has seen. */
+  /** The day of all of these leases: never earlier than the latest day recorded for any of the accounts. */
   readonly day: Day
   /** Grants in the order of the request. */
   readonly accounts: readonly AccountGrant[]
 }
 
-/** The reply five times a second while a front holds money or has something to flush. */
+/** The reply to the request that a front sends five times a second while it holds money or has entries to flush. */
 export interface Pulse {
   readonly day: Day
-  /** Accounts among those held whose money was refused to another front. */
+  /** Held accounts for which another front was refused money. */
   readonly wanted: readonly string[]
 }
 
@@ -77,7 +80,7 @@ export type BookEntry =
       readonly provider: string
       /** Tokens of the prompt. */
       readonly tokens: number
-      /** Left out: the model writes no text. */
+      /** Left out: the model generates no text. */
       readonly text?: TextTokens
       readonly milliseconds: number
       readonly costNano: number
@@ -90,11 +93,11 @@ export type BookEntry =
 
 export type PaidFrom = Readonly<Record<AccountKind, boolean>>
 
-/** By the last record: what the answer has cost, and what two more seconds would have cost. */
+/** State at the last record: the cost of the answer so far plus the cost of two more seconds. */
 export interface TakeProgress {
   readonly atMs: number
   readonly provider: string
-  /** Canonical id of the model that answers. */
+  /** Canonical id of the model that answered. */
   readonly model: string
   /** Tokens of the prompt. */
   readonly tokens: number
@@ -104,10 +107,10 @@ export interface TakeProgress {
   /** Nano-USD, within the bound of the call. */
   readonly costNano: number
   readonly isByok: boolean
-  /** The provider goes on, and charges, when its connection ends: the rest of the bound may be spent. */
+  /** The provider continues, and charges, even after the connection is closed: the rest of the bound may be spent. */
   readonly isDrained: boolean
   readonly paid: PaidFrom
-  /** JSON for the record of the call; the books do not read it. */
+  /** JSON for the record of the call; bookkeeping does not read it. */
   readonly note: string
 }
 
@@ -135,7 +138,10 @@ export interface Flush {
   readonly entries: readonly BookEntry[]
 }
 
-/** `applied`: now or by an earlier try. `fenced` (closed journal) and `standsAt` (the books are past the beginning): nothing was written. */
+/**
+ * `applied`: now or by an earlier attempt. Nothing was written for `fenced` (the journal is closed) and
+ * `standsAt` (the books are already past the start of the flush).
+ */
 export type FlushResult = 'applied' | 'fenced' | { readonly standsAt: number }
 
 /** The front of the journal is dead. */
@@ -143,14 +149,14 @@ export interface Closing {
   readonly journalId: string
   /** Entries after the applied offset; null when the file cannot be read. */
   readonly rest: Pick<Flush, 'from' | 'to' | 'entries'> | null
-  /** In a journal that was closed before, every open take is forfeited already; streams become usage. */
+  /** If the journal was closed earlier, every open take is already forfeited; open streams are booked as usage. */
   readonly open: readonly OpenTake[]
-  /** False after a crash of the machine, or when a part cannot be read: money without an entry is forfeited too. */
+  /** False after a crash of the machine, or when a part cannot be read: money without an entry is then forfeited too. */
   readonly isComplete: boolean
 }
 
 export interface ClosingReport {
-  /** The journal was open until now. */
+  /** True when this call closed the journal. */
   readonly isClosed: boolean
   readonly entries: number
   readonly forfeits: number
@@ -158,9 +164,9 @@ export interface ClosingReport {
   readonly returnedNano: bigint
 }
 
-/** Each method rejects when Postgres is away; the request may have been applied, and a repetition does not apply it twice. */
+/** Each method rejects when Postgres is unavailable. The request may still have been applied; a repetition does not apply it twice. */
 export interface Lender {
-  /** Makes the journal known to Postgres. @returns the day of the calendar */
+  /** Registers the journal in Postgres. @returns the day of the calendar */
   open(owner: JournalOwner): Promise<Day>
   /** Null: the journal was closed. */
   lend(ask: LendInput): Promise<LendReply | null>
@@ -169,11 +175,11 @@ export interface Lender {
   close(closing: Closing): Promise<ClosingReport>
 }
 
-/** The number of a node's money in its data directory, which Postgres repeats. */
+/** The money counter of a node, kept in its data directory; Postgres stores the same number. */
 export interface KeptCount {
   readonly node: string
   /** 0: none was kept. */
   read(): number
-  /** Keeps a number that Postgres has committed; never rejects, and never lowers it. */
+  /** Stores a number that Postgres has committed; never rejects, and never lowers the stored number. */
   keep(n: number): Promise<void>
 }

@@ -4,7 +4,7 @@ import type { Issue } from '../../../schemas/failure-metadata.ts'
 import type { Outcome } from '../../../schemas/failures.ts'
 import type { KeyRecord } from '../keys/keys.ts'
 
-/** Windows in which a limit counts, the narrowest first: those of budgets. */
+/** Windows in which a limit counts, the narrowest first: the intervals of budgets. */
 export const SPANS = BUDGET_INTERVALS
 export type Span = BudgetInterval
 
@@ -15,13 +15,13 @@ export type Day = string
 
 /** The most that a call may cost, in whole nano-USD; null = unknown. Design §6.4. */
 export interface CostBound {
-  /** The most by endpoints with the operator's credentials; 0 when the call reaches none. */
+  /** The maximum over endpoints with the operator's credentials; 0 when the call can use none of them. */
   readonly paidNano: number | null
-  /** The most by all endpoints, including those with the workspace's own credentials. */
+  /** The maximum over all endpoints, including those with the workspace's own credentials. */
   readonly anyNano: number | null
-  /** Tag of an endpoint without a price, which makes one of the two null. */
+  /** Tag of an endpoint without a price, the reason why one of the two is null. */
   readonly unpriced?: string
-  /** What of the request has no bound, likewise; absent: its tokens, or nothing. */
+  /** The part of the request that has no bound, which also makes one of the two null; absent: its tokens, or nothing. */
   readonly unbounded?: Issue
 }
 
@@ -32,17 +32,17 @@ export interface CallFacts {
 }
 
 export interface CallCost {
-  /** Whole nano-USD; a cost above the bound is cut to the bound, and the rest becomes an `overrun`. */
+  /** Whole nano-USD; a cost above the bound is reduced to the bound, and the rest becomes an `overrun`. */
   readonly costNano: number
   readonly isByok: boolean
-  /** Sluice estimated the cost, since the provider gave no credible figures. */
+  /** Sluice estimated the cost, since the provider reported no credible figures. */
   readonly isEstimated: boolean
   readonly provider: string
-  /** Id of the model that answered, where the call named several; that of the call's facts when omitted. */
+  /** Id of the model that answered, if the call named several; omitted: the model in the call's facts. */
   readonly model?: string
   /** Tokens of the prompt. */
   readonly tokens?: number
-  /** Left out: the model writes no text. */
+  /** Left out: the model generates no text. */
   readonly text?: TextTokens
   readonly milliseconds?: number
 }
@@ -56,7 +56,7 @@ export interface CallProgress extends CallCost {
   readonly note: string
 }
 
-/** No promise, which would be half a kilobyte of garbage a call. */
+/** Used instead of a promise, which would be half a kilobyte of garbage for each call. */
 export interface WriteWaiter {
   /** As `Hold.written`. Must not throw. */
   written(isWritten: boolean): void
@@ -65,14 +65,14 @@ export interface WriteWaiter {
 /** Money that a call has taken. Exactly one of `settle` and `release` is called, once; they never throw. */
 export interface Hold {
   /**
-   * Takes of one tick are written together at its end; no byte may leave before. False: the disk refused, and
-   * nothing is held. @param waiter called once, in the tick of the write, when the result is null: not known
-   * yet
+   * Takes of one tick are written together at its end; no byte may be sent before that. False: the disk
+   * refused, and nothing is held. @param waiter called once, in the tick of the write, when the result is
+   * null: not known yet
    */
   written(waiter: WriteWaiter): boolean | null
-  /** Charged when the front dies. Never throws; without effect when the call has ended. */
+  /** Reports progress, which is charged if the front dies. Never throws; has no effect after the call has ended. */
   progress(progress: CallProgress): void
-  /** @returns Unix milliseconds of the payment; null when the call has ended before */
+  /** @returns Unix milliseconds of the payment; null when the call had already ended */
   settle(cost: CallCost): number | null
   /** Returns all of the money: nothing was sent, or the call had no result. */
   release(): void
@@ -82,7 +82,7 @@ export interface HoldInput {
   readonly key: KeyRecord
   readonly bound: CostBound
   readonly facts: CallFacts
-  /** Signal of the caller: a caller who left while the call waited for money takes none. */
+  /** Signal of the caller: if the caller leaves while the call waits for money, no money is taken. */
   readonly signal?: () => AbortSignal
   /** `performance.now()` milliseconds. */
   readonly deadlineAt: number
@@ -98,7 +98,7 @@ export interface Spend {
 
 export type MoneyRefuser = 'credit' | 'key_limit' | 'budget' | 'unbounded' | 'unavailable' | 'busy'
 
-/** Figures of a front's money; figures that only grow count from the start. Whole nano-USD. */
+/** Figures of a front's money; counters that only grow are counted since the start. Whole nano-USD. */
 export interface MoneyReading {
   readonly takes: number
   readonly open: number
@@ -117,10 +117,10 @@ export interface MoneyReading {
   readonly isJournalBroken: boolean
 }
 
-/** In addition to the tokens of the prompt. */
+/** Token counts in addition to the prompt tokens. */
 export interface TextTokens {
   /** Tokens of the answer, with reasoning. */
   readonly outputTokens: number
-  /** Tokens of the prompt that a cache of the provider had. */
+  /** Tokens of the prompt that were in a cache of the provider. */
   readonly cachedTokens: number
 }

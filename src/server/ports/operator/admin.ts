@@ -11,7 +11,7 @@ export interface OperatorSession {
   readonly version: string
 }
 
-/** Left-out filters match every row. The first is exact, the others choose among its newest ADMIN_LISTED_MAX rows. */
+/** Left-out filters match every row. The first filter is exact; the others select among its newest ADMIN_LISTED_MAX rows. */
 export interface JobListInput extends PageInput {
   readonly organizationId: string
   /** UUID or slug; a deleted workspace is found by its UUID. */
@@ -38,7 +38,7 @@ export interface JobRecord {
   readonly createdAt: Date
   readonly updatedAt: Date
   readonly endedAt: Date | null
-  /** A code, a colon, words; or words alone. */
+  /** `<code>: <text>`, or only a text. */
   readonly error: string | null
   /** Whole nano-USD: the cost of a completed job, or the hold of an open one; null = unpriced. */
   readonly costNano: number | null
@@ -56,7 +56,7 @@ export interface JobDetails extends JobRecord {
   readonly seconds: number
   /** In their order. */
   readonly steps: readonly { readonly step: AdminJobStep; readonly at: Date }[]
-  /** Null: not open; `until` is null where no runner will take the job. */
+  /** Null: the job is not open. `until` is null when no runner will take the job. */
   readonly lease: { readonly attempt: number; readonly until: Date | null } | null
   readonly expiresAt: Date
   readonly clips: readonly {
@@ -96,7 +96,7 @@ export interface StorageRecord {
   readonly fileBytes: number
   readonly containerBytes: number
   readonly quotaBytes: number
-  /** ADMIN_FILE_TYPES_MAX at most, the largest first; null where no single workspace was asked for. */
+  /** ADMIN_FILE_TYPES_MAX at most, the largest first; null when the request was not for a single workspace. */
   readonly types: readonly FileTypeRecord[] | null
 }
 
@@ -135,9 +135,9 @@ export interface DeadInput {
   readonly countMax: number
 }
 
-/** Only the caller's organization. Failures of all: store_unavailable; of methods that name a workspace: workspace_unknown. */
+/** Records of the caller's organization only. Failures of all: store_unavailable; of methods that name a workspace: workspace_unknown. */
 export interface AdminRecords {
-  /** Failure: operator_only, where the organization does not operate the installation. */
+  /** Failure: operator_only, when the organization does not operate the installation. */
   session(organizationId: string): Promise<Outcome<OperatorSession>>
   /** Newest first. */
   jobs(input: JobListInput): Promise<Outcome<Page<JobRecord>>>
@@ -145,13 +145,13 @@ export interface AdminRecords {
   job(organizationId: string, id: string): Promise<Outcome<JobDetails>>
   /** Failure: video_unknown. */
   workspaceOfJob(organizationId: string, id: string): Promise<Outcome<string>>
-  /** Written before the clip is sent to an operator. */
+  /** Writes the audit event before the clip is sent to an operator. */
   noteClip(read: ClipRead, by: AdminActor): Promise<Outcome<null>>
   /** Newest first. */
   deliveries(input: DeliveryListInput): Promise<Outcome<Page<DeliveryRecord>>>
-  /** Due at once, with all its earlier attempts. Failures: delivery_unknown, delivery_waiting. */
+  /** Makes the webhook due immediately, with all attempts available again. Failures: delivery_unknown, delivery_waiting. */
   replay(organizationId: string, id: string, by: AdminActor): Promise<Outcome<null>>
-  /** Makes dead letters due at once. */
+  /** Makes dead letters due immediately. */
   replayDead(
     input: DeadInput,
     by: AdminActor,
@@ -172,7 +172,7 @@ export interface StorageInput {
 interface CapState {
   readonly cap: number
   readonly used: number
-  /** False: the cap is the installation's. */
+  /** False: the installation's cap applies. */
   readonly isOwn: boolean
 }
 
@@ -181,17 +181,17 @@ export interface CapsState {
   readonly states: ReadonlyMap<Capped, CapState>
 }
 
-/** Null: the installation's cap again; caps that are left out stay. */
+/** Null: the installation's cap applies again; caps that are left out do not change. */
 export type CapChanges = Readonly<Partial<Record<Capped, number | null>>>
 
-/** The most that organizations may have. Failures of both: organization_unknown, store_unavailable. */
+/** Caps on the numbers of objects that organizations may have. Failures of both: organization_unknown, store_unavailable. */
 export interface OrganizationCaps {
   read(organizationId: string): Promise<Outcome<CapsState>>
   update(organizationId: string, changes: CapChanges, by: WorkspaceActor): Promise<Outcome<CapsState>>
 }
 
-/** The organizations that decide about the installation's costs. */
+/** The organizations whose keys may decide about the installation's costs. */
 export interface Operators {
-  /** The key's own organization, or the one that an operator names. Failures: operator_only, organization_unknown, store_unavailable. */
+  /** The key's own organization, or the organization that an operator names. Failures: operator_only, organization_unknown, store_unavailable. */
   targetOf(askingId: string, namedId: string | undefined): Promise<Outcome<string>>
 }

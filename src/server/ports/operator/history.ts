@@ -3,7 +3,7 @@ import type { HistoryData, HistoryDimension, HistoryEvent } from '../../../schem
 import type { HistoryInput } from '../../../schemas/operator/history-range.ts'
 
 export interface History {
-  /** Grains below an hour are of this node, hours of the installation. Failures: busy (no answer of the supervisor), store_unavailable. */
+  /** Resolutions below an hour cover this node, hours cover the installation. Failures: busy (no answer from the supervisor), store_unavailable. */
   read(input: HistoryInput): Promise<Outcome<HistoryData>>
 }
 
@@ -12,33 +12,33 @@ export type HourDimension = 'all' | HistoryDimension
 
 export interface HourRow {
   readonly dimension: HourDimension
-  /** Empty: all names without a row of their own. */
+  /** Empty: the sum of all names without their own row. */
   readonly name: string
   /** Sums, then histograms. */
   readonly figures: readonly number[]
 }
 
-/** An hour of one node since its start, or since the hour began. */
+/** One hour of a node, counted from the node's start or from the beginning of the hour. */
 export interface HistoryHour {
   /** UUID of the node's start. */
   readonly run: string
   /** Second since 1970 in which the hour began. */
   readonly hourS: number
-  /** Seconds of it that are known. */
+  /** Seconds of the hour for which there are figures. */
   readonly seconds: number
   readonly rows: readonly HourRow[]
   readonly events: readonly HistoryEvent[]
 }
 
 export interface HoursRead {
-  /** Of all nodes, oldest first. */
+  /** Events of all nodes, oldest first. */
   readonly events: readonly HistoryEvent[]
-  /** Seconds of each hour that are known, the most of any node; hours without any are left out. */
+  /** For each hour the known seconds, as the maximum over all nodes; hours without any are left out. */
   readonly known: readonly { readonly hourS: number; readonly seconds: number }[]
-  /** The largest names, and one without a name for all others. */
+  /** The names with the largest sums, and one entry without a name for all others. */
   readonly named: readonly {
     readonly name: string
-    /** Place among the figures that were asked for, from 1. Sums of nothing are left out. */
+    /** `place`: position among the requested figures, from 1. Sums of 0 are left out. */
     readonly sums: readonly (readonly [hourS: number, place: number, sum: number])[]
   }[]
 }

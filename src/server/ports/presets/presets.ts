@@ -3,26 +3,26 @@ import type { KeptRequest } from '../../../schemas/presets/preset-input.ts'
 import type { ChangedBy } from '../vault/vault.ts'
 import type { Page, PageInput } from '../workspaces/workspaces.ts'
 
-/** By their wire names, of the set that C19 lists. */
+/** Keyed by wire name; C19 lists the possible names. */
 export type PresetConfig = KeptRequest['config']
 
-/** What calls use of a preset. */
+/** The part of a preset that calls use. */
 export type PresetContent = Pick<KeptRequest, 'config' | 'systemPrompt' | 'source'>
 
-/** The wire form that a version was saved from. */
+/** The wire form of the request from which a version was saved. */
 type PresetSource = KeptRequest['source']
 
 export interface PresetVersion {
   readonly id: string
   readonly presetId: string
-  /** 1, 2, 3, … of each preset, without gaps. */
+  /** 1, 2, 3, … in each preset, without gaps. */
   readonly version: number
   readonly config: PresetConfig
   readonly systemPrompt: string | null
   readonly source: PresetSource
   /** Names of the request's top-level fields that were not stored; never their values. */
   readonly ignored: readonly string[]
-  /** Hash of the key that made it. */
+  /** Hash of the key that created it. */
   readonly creatorId: string
   readonly createdAt: Date
 }
@@ -40,11 +40,11 @@ export interface Preset {
   readonly creatorId: string
   readonly createdAt: Date
   readonly updatedAt: Date
-  /** The version that callers get who pin none. */
+  /** The version for callers that pin none. */
   readonly designated: PresetVersion
 }
 
-/** Without its configuration, which can be large. */
+/** A preset without its configuration, which can be large. */
 export interface ListedPreset extends Omit<Preset, 'designated'> {
   readonly designated: Pick<PresetVersion, 'id'>
 }
@@ -61,7 +61,7 @@ export interface PresetActor extends ChangedBy {
   readonly organizationId: string
 }
 
-/** The preset that an `@preset/…` of a request names. */
+/** The preset that a request names with `@preset/…`. */
 export interface PresetUse {
   readonly slug: string
   /** Null = the designated version. */
@@ -78,11 +78,11 @@ export interface PresetHead {
 
 export interface LoadedPreset {
   readonly head: PresetHead
-  /** The `PresetContent` of the requested version, as JSON; null: there is no version of this number. */
+  /** The `PresetContent` of the requested version, as JSON; null: there is no version with this number. */
   readonly content: string | null
 }
 
-/** A front keeps a row until a change of it is known. */
+/** A front caches a row until it learns of a change. */
 export interface PresetRows {
   /** Null: there is no such preset. Failure: store_unavailable. */
   load(ref: PresetRef, version: number | null): Promise<Outcome<LoadedPreset | null>>
@@ -91,12 +91,12 @@ export interface PresetRows {
 }
 
 /**
- * Every change is one audited transaction, and reaches fronts as an invalidation of kind `preset`. Failures
- * of all: store_unavailable; of methods that name a preset: preset_unknown, also for a preset of another
- * workspace.
+ * Every change is one audited transaction, and is announced to fronts by an invalidation of kind `preset`.
+ * Failures of all: store_unavailable; of methods that name a preset: preset_unknown, also for a preset of
+ * another workspace.
  */
 export interface Presets {
-  /** Sorted by slug, with archived presets. */
+  /** Sorted by slug, including archived presets. */
   list(workspaceId: string, page: PageInput): Promise<Outcome<Page<ListedPreset>>>
   get(ref: PresetRef): Promise<Outcome<Preset>>
   /** Ascending by number. */
@@ -104,20 +104,20 @@ export interface Presets {
   /** Failure: preset_version_unknown. */
   version(ref: PresetRef, version: number): Promise<Outcome<PresetVersion>>
   /**
-   * Makes and designates the first or next version; an archived preset becomes active. Failures:
+   * Creates and designates the first or next version; an archived preset becomes active. Failures:
    * presets_full, workspace_unknown, preset_conflict.
    */
   put(ref: PresetRef, input: PresetInput, by: PresetActor): Promise<Outcome<Preset>>
-  /** The same version again changes nothing, and is not audited. Failures: preset_version_unknown, preset_archived. */
+  /** Designating the same version again changes nothing and is not audited. Failures: preset_version_unknown, preset_archived. */
   designate(ref: PresetRef, version: number, by: PresetActor): Promise<Outcome<Preset>>
-  /** A second call changes nothing, and is not audited. */
+  /** Archiving it again changes nothing and is not audited. */
   archive(ref: PresetRef, by: PresetActor): Promise<Outcome<Preset>>
 }
 
-/** Known to the front, or loaded at the first use and after every change. */
+/** Cached by the front; loaded at the first use and after every change. */
 export interface PresetConfigs {
   /**
-   * Synchronous when known. Failures: preset_unknown (also archived), preset_version_unknown, busy (too many
+   * Synchronous when cached. Failures: preset_unknown (also archived), preset_version_unknown, busy (too many
    * loads or changes), store_unavailable.
    */
   find(workspaceId: string, use: PresetUse): Outcome<PresetContent> | Promise<Outcome<PresetContent>>

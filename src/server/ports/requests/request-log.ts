@@ -2,7 +2,7 @@ import type { Outcome } from '../../../schemas/failures.ts'
 import type { FailureReason } from '../../../schemas/requests/failure-reason.ts'
 import type { RequestBatch } from '../../../schemas/requests/request-record.ts'
 
-/** Instants are milliseconds from the begin of the call. */
+/** Times are milliseconds since the call began. */
 export interface LoggedAttempt {
   readonly provider: string
   /** HTTP status of the provider; null when it did not answer. */
@@ -12,7 +12,7 @@ export interface LoggedAttempt {
   readonly durationMs: number
 }
 
-/** Null is what the call did not have, or what is not known. */
+/** Null: the call did not have the value, or it is not known. */
 export interface LoggedRequest {
   readonly batch: string
   readonly n: number
@@ -23,11 +23,11 @@ export interface LoggedRequest {
   /** 0: not known. */
   readonly status: number
   readonly error: string | null
-  /** What refused the call: the owner of a limit and its interval. */
+  /** The limit that refused the call: its owner and its interval. */
   readonly limit: string | null
   readonly workspaceId: string | null
   readonly keyHash: string | null
-  /** Also of a deleted key. */
+  /** Also known for a deleted key. */
   readonly keyName: string | null
   readonly model: string | null
   readonly provider: string | null
@@ -47,33 +47,33 @@ export interface LoggedRequest {
   readonly attempts: number | null
   readonly failed: readonly LoggedAttempt[]
   readonly reason: FailureReason | null
-  /** Calls that the row stands for. */
+  /** Number of calls that the row represents. */
   readonly weight: number
   /** Of `FLAG`. */
   readonly flags: number
-  /** The call was in the ledger but not in the log: only the ledger's facts are known. */
+  /** True when the call was in the ledger but not in the log: only the ledger's figures are known. */
   readonly isRecovered: boolean
 }
 
 export type RequestPlace = Pick<LoggedRequest, 'endedUs' | 'batch' | 'n'>
 
 export interface RequestQuery {
-  /** Null: calls without a valid key, which no organization has made. */
+  /** Null: calls without a valid key, which belong to no organization. */
   readonly organizationId: string | null
   /** UUID or slug. */
   readonly workspace?: string
-  /** The hash of a key, or the first characters of it. */
+  /** The hash of a key, or its first characters. */
   readonly key?: string
-  /** The name of a key, or the first characters of it; upper and lower case are the same. */
+  /** The name of a key, or its first characters, compared case-insensitively. */
   readonly keyName?: string
   readonly requestId?: string
   readonly operation?: string
   readonly model?: string
-  /** The first characters of a model's id, or of the part after its author. */
+  /** The first characters of a model's id, or of its part after the author. */
   readonly modelPrefix?: string
   readonly provider?: string
   readonly error?: string
-  /** With any failure, or without one. */
+  /** True: only failed calls. False: only calls without a failure. */
   readonly isFailed?: boolean
   /** The client left before the end of the answer. */
   readonly isLeft?: boolean
@@ -83,24 +83,24 @@ export interface RequestQuery {
   readonly minCostNano?: number
   /** ISO 8601. */
   readonly from?: string
-  /** The instant after the last, ISO 8601. */
+  /** End of the period (exclusive), ISO 8601. */
   readonly to?: string
-  /** Only rows after this one. */
+  /** Only rows that follow this one in the list. */
   readonly before?: RequestPlace
   readonly limit: number
 }
 
 export interface RequestPage {
-  /** Newest first. A page of a search that finds little may be short. */
+  /** Newest first. A page may be short when few rows match. */
   readonly rows: readonly LoggedRequest[]
-  /** Where the next page begins; null when this one is the last. */
+  /** Start of the next page; null: this is the last page. */
   readonly next: RequestPlace | null
 }
 
 export interface RequestLog {
   /**
-   * One search of an organization at a time; the signal also ends its wait. Failures: workspace_unknown,
-   * store_unavailable, busy, that of the signal.
+   * One search of an organization at a time; the signal also aborts the wait for its turn. Failures:
+   * workspace_unknown, store_unavailable, busy, that of the signal.
    */
   find(query: RequestQuery, signal: AbortSignal): Promise<Outcome<RequestPage>>
 }
@@ -109,28 +109,31 @@ export interface RequestLog {
 export interface RequestSpill {
   /** Names, oldest first. */
   list(): Promise<readonly string[]>
-  /** Valid until the next file is read. Null: damaged. No batch: gone, as its front has joined it with another file. */
+  /** Valid until the next file is read. Null: damaged. Empty: the file no longer exists, since its front has merged it into another one. */
   read(name: string): Promise<readonly RequestBatch[] | null>
   remove(name: string): Promise<void>
 }
 
-/** Each method rejects when the store is away. */
+/** Each method rejects when the store is unavailable. */
 export interface RequestRows {
-  /** @returns rows that were new */
+  /** @returns number of new rows */
   insert(batch: RequestBatch): Promise<number>
-  /** Takes from the ledger what the log should have and has not. */
+  /** Adds to the log the calls that are missing there but are in the ledger. */
   recover(): Promise<Comparison>
-  /** What was paid until now needs no row. Changes nothing where the log of another node is on and compares. */
+  /** Marks all calls paid until now as not needing a row. Changes nothing when another node keeps the log and compares it with the ledger. */
   passOver(): Promise<void>
 }
 
 export interface Comparison {
   readonly recovered: number
-  /** Nothing was paid in the part that was compared, and more of the ledger is due: no node ran for a while. */
+  /** The compared part of the ledger contains no payments, and more is due: no node ran for a while. */
   readonly isBehind: boolean
 }
 
 export type CountRequests = (outcome: RequestOutcome, calls: number) => void
 
-/** `spilled`: a front wrote it down; `written`: in the log; `recovered`: from the ledger; `lost`: no room, refused by the disk, or damaged. */
+/**
+ * `spilled`: written to the disk by a front; `written`: in the log; `recovered`: from the ledger; `lost`: no
+ * room, refused by the disk, or damaged.
+ */
 type RequestOutcome = 'spilled' | 'written' | 'recovered' | 'lost'

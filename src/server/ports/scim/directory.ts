@@ -7,7 +7,7 @@ import type { Page, PageInput } from '../workspaces/workspaces.ts'
 export interface DirectoryGroup {
   readonly id: string
   readonly organizationId: string
-  /** Unique in the organization, whatever its case. */
+  /** Unique in the organization, compared case-insensitively. */
   readonly displayName: string
   /** Id of the resource at the identity provider. */
   readonly externalId: string | null
@@ -26,13 +26,13 @@ export interface GroupMapping {
   readonly updatedAt: Date
 }
 
-/** By what a mapping would do to them, if it were made now. */
+/** Numbers of members, by the effect that creating the mapping now would have on them. */
 export interface MappingPreview {
   readonly joining: number
   readonly promoted: number
   readonly unchanged: number
   readonly inactive: number
-  /** The group has more members than were counted. */
+  /** True when the group has more members than were counted. */
   readonly isCut: boolean
 }
 
@@ -42,9 +42,9 @@ export interface SyncJob {
   readonly createdAt: Date
   readonly startedAt: Date | null
   readonly finishedAt: Date | null
-  /** Groups whose grants were computed again. */
+  /** Groups whose grants were recomputed. */
   readonly syncedGroups: number | null
-  /** Groups that were deleted since the last sync, and whose last grants are gone now. */
+  /** Groups that were deleted since the last sync, and whose last grants were removed. */
   readonly deletedGroups: number | null
   /** Sluice's own message, without details of the store. */
   readonly errorMessage: string | null
@@ -56,22 +56,25 @@ export interface DirectoryActor extends ChangedBy {
 }
 
 /**
- * Changes of an organization take its one lock (`lockDirectory`), after the workspace's lock where both are
- * needed. Failures of all: store_unavailable; of methods that name a mapping: mapping_unknown, also for a
- * foreign one.
+ * Changes of an organization are made under a single lock (`lockDirectory`), taken after the workspace's lock
+ * when both are needed. Failures of all: store_unavailable; of methods that name a mapping: mapping_unknown,
+ * also for a foreign one.
  */
 export interface GroupMappings {
   /** Oldest first. */
   list(organizationId: string, page: PageInput): Promise<Outcome<Page<GroupMapping>>>
   get(organizationId: string, id: string): Promise<Outcome<GroupMapping>>
-  /** The same pair and role again returns the mapping, unaudited. Failures: scim_group_unknown, workspace_unknown, mapping_role_differs. */
+  /**
+   * For an existing pair with the same role it returns the mapping and writes no audit event. Failures:
+   * scim_group_unknown, workspace_unknown, mapping_role_differs.
+   */
   create(
     input: Pick<GroupMapping, 'groupId' | 'workspaceId' | 'role'>,
     by: DirectoryActor,
   ): Promise<Outcome<GroupMapping>>
-  /** Also the role of every grant of the mapping. The same role again changes nothing, and is not audited. */
+  /** Also changes the role of every grant of the mapping. Setting the same role again changes nothing and is not audited. */
   setRole(id: string, role: MemberRole, by: DirectoryActor): Promise<Outcome<GroupMapping>>
-  /** @param keepMembers true: its grants become manual ones, the stronger role winning; false: they are removed */
+  /** @param keepMembers true: its grants become manual ones, and the stronger role applies; false: they are removed */
   remove(id: string, keepMembers: boolean, by: DirectoryActor): Promise<Outcome<null>>
   /** Changes nothing. Failures: scim_group_unknown, workspace_unknown. */
   preview(
@@ -80,7 +83,7 @@ export interface GroupMappings {
   ): Promise<Outcome<MappingPreview>>
   /** Existing groups, by display name. */
   groups(organizationId: string, page: PageInput): Promise<Outcome<Page<DirectoryGroup>>>
-  /** A runner computes all grants again from the stored groups. While a job waits, that job is returned. */
+  /** A runner recomputes all grants from the stored groups. While a job waits, that job is returned. */
   startSync(by: DirectoryActor): Promise<Outcome<SyncJob>>
   /** Failure: sync_job_unknown. */
   syncJob(organizationId: string, id: string): Promise<Outcome<SyncJob>>
@@ -93,13 +96,13 @@ export interface SyncClaim {
   readonly attempt: number
 }
 
-/** The progress of a process within one group. A process that takes a sync over begins at the group again. */
+/** The progress of a process within one group. A process that takes over a sync starts this group again from the beginning. */
 export interface SyncPlace {
   readonly mappingId: string
   readonly afterUserId: string
 }
 
-/** The result of one step: more to do, from that place on; nothing left; or another process has the sync. */
+/** The result of one step: more work from that place; finished; or another process has the sync. */
 export type SyncStep =
   | { readonly kind: 'on'; readonly place: SyncPlace | null }
   | { readonly kind: 'done' }
@@ -107,13 +110,13 @@ export type SyncStep =
 
 /** Each step is one short transaction, so that writers are not blocked. */
 export interface SyncWork {
-  /** The sync that waits longest, or whose runner died; null without one. */
+  /** The sync that has been waiting longest, or whose runner died; null without one. */
   claimNext(leaseMs: number): Promise<Outcome<SyncClaim | null>>
   /** Also renews the lease. @param place that the previous step returned */
   step(claim: SyncClaim, place: SyncPlace | null, leaseMs: number): Promise<Outcome<SyncStep>>
-  /** Unless another process has the sync. @param message for the caller who started it */
+  /** Marks the sync as failed, unless another process has it. @param message for the caller that started it */
   fail(claim: SyncClaim, message: string): Promise<Outcome<null>>
-  /** Gives the sync back, due at once. */
+  /** Releases the sync; it is due immediately. */
   release(claim: SyncClaim): Promise<Outcome<null>>
   /** Removes syncs that ended long ago. @returns number of rows; rejects when the store cannot be reached */
   prune(): Promise<number>

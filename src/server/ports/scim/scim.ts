@@ -8,9 +8,9 @@ export interface ScimUser {
   readonly externalId: string | null
   readonly displayName: string | null
   readonly isActive: boolean
-  /** The primary address of `attributes.emails`, else the first. */
+  /** The primary address of `attributes.emails`, otherwise the first one. */
   readonly email: string | null
-  /** Other attributes that the identity provider sent: `name`, `emails`, `title`, extensions, … */
+  /** Other attributes from the identity provider: `name`, `emails`, `title`, extensions, … */
   readonly attributes: Readonly<Record<string, unknown>>
   /** Direct groups, by name. */
   readonly groups: readonly { readonly id: string; readonly displayName: string }[]
@@ -42,16 +42,16 @@ export interface ScimGroupInput {
   readonly userIds: readonly string[]
 }
 
-/** All steps of a request are one transaction, in their order. */
+/** One step of a change; all steps of a request are applied in order in one transaction. */
 export type ScimGroupStep =
   | { readonly kind: 'set'; readonly displayName?: string; readonly externalId?: string | null }
-  /** Users that are members already stay members. */
+  /** Users that are already members remain members. */
   | { readonly kind: 'add'; readonly userIds: readonly string[] }
-  /** Users that are no members are ignored. */
+  /** Users that are not members are ignored. */
   | { readonly kind: 'remove'; readonly userIds: readonly string[] }
   | { readonly kind: 'replace'; readonly userIds: readonly string[] }
 
-/** Versions of which a resource must have one before a change; null: any version. RFC 7644 §3.14. */
+/** The resource must have one of these versions before a change; null: any version. RFC 7644 §3.14. */
 export type IfMatch = readonly number[] | null
 
 export interface ScimPage<T> {
@@ -79,30 +79,29 @@ export interface ScimQuery {
  */
 export interface ScimResources<R, Input, Change> {
   /**
-   * A page ends early where its groups have many members. Failure: scim_too_many (members of its first
-   * group).
+   * A page ends early when its groups have many members. Failure: scim_too_many (members of its first group).
    * @param hasMembers true: groups are returned with their members
    */
   list(organizationId: string, query: ScimQuery, hasMembers?: boolean): Promise<Outcome<ScimPage<R>>>
   get(organizationId: string, id: string, hasMembers?: boolean): Promise<Outcome<R>>
-  /** A group comes back without its members. */
+  /** A group is returned without its members. */
   create(input: Input, by: DirectoryActor): Promise<Outcome<R>>
-  /** A group comes back without its members. */
+  /** A group is returned without its members. */
   update(id: string, change: Change, ifMatch: IfMatch, by: DirectoryActor): Promise<Outcome<R>>
   /** Removes a user with all grants, including manual ones; a group with its mappings and their grants. */
   remove(id: string, ifMatch: IfMatch, by: DirectoryActor): Promise<Outcome<null>>
 }
 
-/** Changes the existing user, under its lock; failures are its own. */
+/** Computes the new input from the existing user, which is locked meanwhile; its failures are those of the change. */
 export type ScimUserUpdate = (before: ScimUser) => Outcome<ScimUserInput>
 
-/** Users of an organization, including users that no identity provider made. */
+/** Users of an organization, including users that were not created by an identity provider. */
 export type ScimUsers = ScimResources<ScimUser, ScimUserInput, ScimUserUpdate>
 
 export type ScimGroups = ScimResources<ScimGroup, ScimGroupInput, readonly ScimGroupStep[]>
 
 /** Memory for replies that their callers read slowly. */
 export interface ScimAnswers {
-  /** @returns a function that gives the memory back; null when the organization has its full share */
+  /** @returns a function that frees the memory; null when the organization has used up its share */
   hold(organizationId: string, bytes: number): (() => void) | null
 }

@@ -2,10 +2,10 @@ import type { Outcome } from '../../../schemas/failures.ts'
 import type { StoredSecret, WrappedVaultKey } from './secret-rows.ts'
 import type { ChangedBy } from './vault.ts'
 
-/** Objects of files, or signing secrets of webhooks; vaults have keys of their own. */
+/** For the objects of files, or for the signing secrets of webhooks; vaults have their own keys. */
 export type DataKeyPurpose = 'files' | 'webhooks'
 
-/** The bytes are a copy: the caller clears them after use (`key.fill(0)`). */
+/** The key's bytes are a copy: the caller clears them after use (`key.fill(0)`). */
 export interface DataKey {
   /** Lower-case UUID. */
   readonly id: string
@@ -13,9 +13,9 @@ export interface DataKey {
   readonly key: Uint8Array<ArrayBuffer>
 }
 
-/** Wrapped by the root keys. Failures of both: data_key_unavailable (no root key, or the row does not open), store_unavailable. */
+/** Data keys, wrapped by the root keys. Failures of both: data_key_unavailable (no root key, or the row cannot be decrypted), store_unavailable. */
 export interface KeyRing {
-  /** Seals new objects; made at the first call. */
+  /** The key that encrypts new objects; created at the first call. */
   current(workspaceId: string, purpose: DataKeyPurpose): Promise<Outcome<DataKey>>
   byId(workspaceId: string, purpose: DataKeyPurpose, id: string): Promise<Outcome<DataKey>>
 }
@@ -32,7 +32,7 @@ export interface WrappedDataKey {
 export interface DataKeys {
   current(workspaceId: string, purpose: DataKeyPurpose): Promise<Outcome<WrappedDataKey | null>>
   byId(workspaceId: string, purpose: DataKeyPurpose, id: string): Promise<Outcome<WrappedDataKey | null>>
-  /** @returns the row that is current now: of many processes that race, all get the same row */
+  /** @returns the row that is current now: all concurrent processes get the same row */
   addFirst(row: WrappedDataKey): Promise<Outcome<WrappedDataKey>>
 }
 
@@ -55,16 +55,19 @@ export interface RewrappedKey {
 
 /** Failures of all: store_unavailable. */
 export interface RootRotationRows {
-  /** Keys that another root key than this one wraps, by id, after `afterId`. */
+  /** Keys wrapped by any root key other than this one, ordered by id, after `afterId`. */
   page(
     table: WrappedKeyTable,
     page: { readonly rootKeyId: string; readonly afterId: string | null; readonly limit: number },
   ): Promise<Outcome<readonly WrappedKey[]>>
-  /** One transaction with an audit event per organization. @returns number of keys, without those changed meanwhile or by another transaction now */
+  /**
+   * One transaction with an audit event per organization. @returns number of keys, without keys that were
+   * changed meanwhile or are being changed by another transaction
+   */
   rewrap(table: WrappedKeyTable, keys: readonly RewrappedKey[], by: ChangedBy): Promise<Outcome<number>>
 }
 
-/** One vault, those of a workspace, or with neither all. */
+/** One vault, or the vaults of a workspace; with neither, all vaults. */
 export interface RotationScope {
   readonly workspaceId: string | null
   readonly vaultId: string | null
@@ -78,24 +81,27 @@ export interface ResealedSecret {
 
 /** Failures of all: store_unavailable. */
 export interface DataRotationRows {
-  /** The instant by the store's own clock, to the microsecond. */
+  /** The time by the store's own clock, to the microsecond. */
   now(): Promise<Outcome<string>>
-  /** By vault, after `afterVaultId`; vaults that never had a secret have no key. */
+  /** The keys of vaults, ordered by vault, after `afterVaultId`; vaults that never had a secret have no key. */
   vaults(
     scope: RotationScope,
     page: { readonly afterVaultId: string | null; readonly limit: number },
   ): Promise<Outcome<readonly WrappedVaultKey[]>>
   sealingKeys(vaultIds: readonly string[]): Promise<Outcome<readonly WrappedVaultKey[]>>
-  /** In one audited transaction. A key made at `madeBefore` or later stays: another process rotated it. @returns number of vaults with a new key */
+  /**
+   * In one audited transaction. A key created at `madeBefore` or later is kept: another process has rotated
+   * it. @returns number of vaults with a new key
+   */
   replace(keys: readonly WrappedVaultKey[], madeBefore: string, by: ChangedBy): Promise<Outcome<number>>
-  /** Whose key is not current, by vault and name, after `after`; bounded in bytes too. */
+  /** Secrets whose key is not current, ordered by vault and name, after `after`; the page is also bounded in bytes. */
   onOldKeys(
     vaultIds: readonly string[],
     page: { readonly after: Pick<StoredSecret, 'vaultId' | 'name'> | null; readonly limit: number },
   ): Promise<Outcome<readonly StoredSecret[]>>
-  /** Replaces nothing else. @returns number of secrets that still have the version and key they were read with, and whose new key is current */
+  /** Replaces only secrets that still have the version and key with which they were read, and whose new key is current. @returns their number */
   reseal(secrets: readonly ResealedSecret[]): Promise<Outcome<number>>
-  /** Keys that are not current and that no secret names, in one audited transaction. @returns number of keys */
+  /** Removes keys that are not current and that no secret uses, in one audited transaction. @returns number of keys */
   removeOld(vaultIds: readonly string[], by: ChangedBy): Promise<Outcome<number>>
 }
 

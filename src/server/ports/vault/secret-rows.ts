@@ -26,10 +26,10 @@ export interface WrappedVaultKey {
   readonly wrapped: Uint8Array
 }
 
-/** Facts that a value is bound to, in addition to its vault. */
+/** Facts to which a value is cryptographically bound, in addition to its vault. */
 export interface SecretFacts {
   readonly name: string
-  /** Hosts as they stand in the row. */
+  /** Hosts exactly as they are in the row. */
   readonly hosts: readonly string[]
   /** Decimal digits; a version never repeats. */
   readonly version: string
@@ -49,7 +49,7 @@ export interface StoredSecret extends Omit<SecretFacts, 'hosts'>, VaultPlace {
   /** Null: a legacy row. */
   readonly hosts: readonly string[] | null
   readonly sealed: Uint8Array
-  /** Null: the row names no key of its vault. */
+  /** Null: the row does not name a key of its vault. */
   readonly key: WrappedVaultKey | null
 }
 
@@ -58,49 +58,49 @@ export interface EffectiveRow extends StoredSecret {
 }
 
 export interface VaultForWriting extends VaultPlace {
-  /** Null where none was made yet. */
+  /** Null: none was created yet. */
   readonly fingerprintKey: WrappedVaultKey | null
-  /** Null where none was made yet. */
+  /** Null: none was created yet. */
   readonly sealingKey: WrappedVaultKey | null
-  /** Versions drawn for this write. */
+  /** New version numbers for this write. */
   readonly versions: readonly string[]
 }
 
 export interface SecretWrite {
   readonly scope: VaultScope
   readonly vaultId: string
-  /** The sealing key of all of the secrets. */
+  /** Id of the key with which all these secrets are encrypted. */
   readonly keyId: string
   /** With distinct names. */
   readonly secrets: readonly WrittenSecret[]
-  /** The rows that the secrets were copied from; null = they are not copies. */
+  /** The rows from which the secrets were copied; null = they are not copies. */
   readonly copyOf: readonly Pick<StoredSecret, 'vaultId' | 'name' | 'version'>[] | null
 }
 
 /** Failures of all: store_unavailable, intern_unknown. */
 export interface SecretRows {
-  /** Whether the vault exists and callers may see it. */
+  /** Succeeds when the vault exists and callers may see it. */
   see(scope: VaultScope): Promise<Outcome<null>>
   list(scope: VaultScope, page: SecretPageInput): Promise<Outcome<SecretPage>>
-  /** The secrets of these names that the vault has, in any order. */
+  /** The vault's secrets with these names, in any order. */
   among(scope: VaultScope, names: readonly string[]): Promise<Outcome<readonly SecretMetadata[]>>
-  /** Failure: vault_unknown (the attached vault is gone). */
+  /** Failure: vault_unknown (the attached vault no longer exists). */
   effective(scope: VaultScope, page: SecretPageInput): Promise<Outcome<SecretPage<EffectiveSecret>>>
-  /** The vault, made when the workspace has none yet, and so many new versions. */
+  /** The vault, which is created if the workspace has none yet, and `versions` new version numbers. */
   forWriting(scope: VaultScope, versions: number): Promise<Outcome<VaultForWriting>>
-  /** @returns the current keys, the same for all processes that race. Failure: vault_unknown (removed meanwhile). */
+  /** @returns the current keys, the same for all concurrent processes. Failure: vault_unknown (removed meanwhile). */
   addKeys(vaultId: string, keys: readonly WrappedVaultKey[]): Promise<Outcome<readonly WrappedVaultKey[]>>
   /**
    * All or none, in one audited transaction. Null: the keys or a source of the copy changed, so the secrets
-   * must be sealed again. Failures: vault_full, intern_in_transfer, secret_exists, secret_unknown (against
+   * must be encrypted again. Failures: vault_full, intern_in_transfer, secret_exists, secret_unknown (against
    * `expects`).
    */
   write(write: SecretWrite): Promise<Outcome<readonly SecretMetadata[] | null>>
   /** Failure: secret_unknown. */
   remove(scope: VaultScope, name: string, by: VaultActor): Promise<Outcome<null>>
-  /** The workspace's own secrets of these names, in their order. Failure: secret_unknown. */
+  /** The workspace's own secrets with these names, in their order. Failure: secret_unknown. */
   sources(scope: VaultScope, names: readonly string[]): Promise<Outcome<readonly StoredSecret[]>>
-  /** The effective secret; null if absent, or if unknown because the attached vault is gone. */
+  /** The effective secret; null if absent, or if unknown because the attached vault no longer exists. */
   find(scope: VaultScope, name: string): Promise<Outcome<EffectiveRow | null>>
 }
 
@@ -109,7 +109,7 @@ export interface SecretBinding {
   readonly hosts: readonly string[]
 }
 
-/** Needed before a call needs the secret. Failure: store_unavailable. */
+/** The hosts of secrets, which are read before a secret itself is needed. Failure: store_unavailable. */
 export interface SecretBindings {
   /** The vault's secrets among these names; legacy rows are left out, as they are never released. */
   among(workspaceId: string, names: readonly string[]): Promise<Outcome<readonly SecretBinding[]>>

@@ -2,24 +2,24 @@ import type { Outcome } from '../../../schemas/failures.ts'
 import type { Secret } from '../../../schemas/vault/secret.ts'
 import type { AuditActor } from '../audit/audit.ts'
 
-/** One vault: the workspace's own, that of an intern in it, or one that its interns may attach. */
+/** One vault: the workspace's own, that of an intern in it, or an attachable one. */
 export interface VaultScope {
   readonly organizationId: string
   readonly workspaceId: string
   /** Null = the workspace's own vault. */
   readonly internId: string | null
-  /** Id of an attachable vault, for the command line alone; `internId` is null then. */
+  /** Id of an attachable vault, only for the command line; `internId` is then null. */
   readonly attachableId?: string
 }
 
-/** All that any reply contains of a secret. */
+/** The only data about a secret that replies contain. */
 export interface SecretMetadata {
   readonly name: string
   /** Normalized, sorted; null only for secrets stored by early versions, which are never released. */
   readonly hosts: readonly string[] | null
   /** `sha256:<hex>` of an HMAC under the vault's own key; null only for legacy rows. */
   readonly fingerprint: string | null
-  /** Instant of the first store: a replacement keeps it. */
+  /** Time when it was first stored; a replacement keeps it. */
   readonly createdAt: Date
 }
 
@@ -48,7 +48,7 @@ export interface ChangedBy {
 }
 
 export interface VaultActor extends ChangedBy {
-  /** Id of the operation, if it is not one of the vault's own. */
+  /** Id of the operation, if it is not an operation of the vault itself. */
   readonly operation?: string
 }
 
@@ -56,23 +56,23 @@ export interface NewSecret {
   readonly name: string
   readonly hosts: readonly string[]
   readonly value: Secret
-  /** The secret must not be there, or must be there; left out: it is made or replaced. */
+  /** The secret must not exist, or must exist; left out: it is created or replaced. */
   readonly expects?: 'absent' | 'present'
 }
 
-/** Never read back. Failures of all: store_unavailable, intern_unknown. */
+/** Values are never read back. Failures of all: store_unavailable, intern_unknown. */
 export interface Vaults {
-  /** Whether the vault exists and callers may see it. */
+  /** Succeeds when the vault exists and callers may see it. */
   see(scope: VaultScope): Promise<Outcome<null>>
   list(scope: VaultScope, page: SecretPageInput): Promise<Outcome<SecretPage>>
-  /** The secrets of these names that the vault has, in any order. */
+  /** The vault's secrets with these names, in any order. */
   among(scope: VaultScope, names: readonly string[]): Promise<Outcome<readonly SecretMetadata[]>>
   /** Failures: data_key_unavailable, busy, vault_full; secret_exists or secret_unknown against `expects`. */
   put(scope: VaultScope, input: NewSecret, by: VaultActor): Promise<Outcome<SecretMetadata>>
   /** Failure: secret_unknown. */
   remove(scope: VaultScope, name: string, by: VaultActor): Promise<Outcome<null>>
   /**
-   * Into an intern's vault, all or none. Failures: secret_unknown, secret_uncopyable (legacy),
+   * Copies secrets into an intern's vault, all or none. Failures: secret_unknown, secret_uncopyable (legacy),
    * intern_in_transfer, vault_full, data_key_unavailable, busy.
    */
   copy(
@@ -80,7 +80,7 @@ export interface Vaults {
     names: readonly string[],
     by: ChangedBy,
   ): Promise<Outcome<readonly SecretMetadata[]>>
-  /** Failure: vault_unknown (the attached vault is gone). */
+  /** Failure: vault_unknown (the attached vault no longer exists). */
   effective(
     scope: VaultScope & { readonly internId: string },
     page: SecretPageInput,
@@ -90,7 +90,7 @@ export interface Vaults {
 export interface ReleaseRequest {
   readonly scope: VaultScope
   readonly name: string
-  /** Normalized; compared for equality and nothing else. */
+  /** Normalized; compared only for equality. */
   readonly host: string
   readonly operation: string
   readonly by: ChangedBy
@@ -99,21 +99,22 @@ export interface ReleaseRequest {
 /** The only way to a secret's value: for the egress route and the credentials of providers. Design §8. */
 export interface SecretReleases {
   /**
-   * By name (for an intern: intern, attached, workspace; else the workspace's), if bound to exactly this
-   * host; release and refusal are audited. Failures: secret_not_released (one for unknown, bound elsewhere,
-   * legacy, or does not open), busy (the audit log is full), store_unavailable.
+   * Releases the secret with this name if it is bound to exactly this host. An intern's own secret is looked
+   * up first, then the attached one, then the workspace's; other callers have only the workspace's. Releases
+   * and refusals are audited. Failures: secret_not_released (the same for unknown, bound to other hosts,
+   * legacy, or not decryptable), busy (the audit log is full), store_unavailable.
    */
   release(request: ReleaseRequest): Promise<Outcome<Secret>>
 }
 
-/** For one request to one host. */
+/** The secrets for one request to one host. */
 export interface BundleRequest extends Omit<ReleaseRequest, 'name'> {
   readonly names: readonly string[]
-  /** Called with the bytes of each value before any value is opened: a failure ends the request, and nothing is released. */
+  /** Called with the length of each value before any value is decrypted: if it returns a failure, nothing is released. */
   fits(bytes: ReadonlyMap<string, number>): Outcome<null>
 }
 
 export interface SecretBundles {
-  /** All or none: a refusal precedes any opening. Failures: those of a release, for the first name refused, and those of `fits`. */
+  /** All or none: any refusal comes before the first decryption. Failures: those of a release, for the first name refused, and those of `fits`. */
   releaseAll(request: BundleRequest): Promise<Outcome<ReadonlyMap<string, Secret>>>
 }

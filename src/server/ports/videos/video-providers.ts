@@ -7,7 +7,7 @@ export interface VideoOrder {
   readonly jobId: string
   readonly organizationId: string
   readonly workspaceId: string
-  /** For the audit of a released credential. */
+  /** For the audit event of a released credential. */
   readonly keyHash: string
   readonly requestId: string
   readonly target: VideoTarget
@@ -19,40 +19,43 @@ export interface VideoCallTimes {
   /** `performance.now()` milliseconds. */
   readonly endsAt: number
   readonly signal: AbortSignal
-  /** Called in the tick that writes the request. False: the lease is over by this process' clock, nothing is sent, the result is `unsent`. */
+  /**
+   * Called in the tick that writes the request. False: the lease has expired by this process's clock; nothing
+   * is sent, and the result is `unsent`.
+   */
   readonly mayWrite: () => boolean
 }
 
-/** The result of a submission. Texts may reach the caller; they hold no credential and no host. */
+/** The result of a submission. Texts may reach the caller; they contain no credential and no host. */
 export type Submitted =
   | { readonly kind: 'taken'; readonly upstreamId: string }
-  /** The provider will never make the video: the job fails. */
+  /** The provider will never generate the video: the job fails. */
   | { readonly kind: 'refused'; readonly error: string }
-  /** Certainly not taken: the job may be sent again after `retryInMs`. */
+  /** Certainly not accepted: the job may be sent again after `retryInMs`. */
   | { readonly kind: 'unsent'; readonly retryInMs: number; readonly error: string }
-  /** It may be taken. The text is `provider_outcome_unknown: …`, which a caller reads where nothing else becomes known. */
+  /** It may have been accepted. The text is `provider_outcome_unknown: …`, which the caller sees if nothing else becomes known. */
   | { readonly kind: 'unknown'; readonly error: string }
 
 export type Polled =
   | { readonly kind: 'running'; readonly retryInMs: number | null }
   | { readonly kind: 'made'; readonly sources: readonly VideoSource[] }
-  /** The job failed, was refused by the provider's filter, or is gone. */
+  /** The job failed, was refused by the provider's filter, or no longer exists. */
   | { readonly kind: 'failed'; readonly error: string }
   /** The poll has no result; the next poll may have one. */
   | { readonly kind: 'unavailable'; readonly retryInMs: number | null; readonly error: string }
 
-/** For `download` of the same provider. Kept in the row. */
+/** Source of a clip, for `download` of the same provider. Stored in the row. */
 export type VideoSource =
   | { readonly kind: 'content'; readonly index: number }
-  /** A URL that the provider names: the connection is vetted. */
+  /** A URL that the provider returned: the connection is vetted. */
   | { readonly kind: 'url'; readonly url: string }
-  /** Bytes that the response to the poll held, in base64. */
+  /** Bytes in base64, contained in the response to the poll. */
   | { readonly kind: 'inline'; readonly base64: string }
 
 export type LookedUp =
-  /** The list is complete back to the given instant; these entries may be the job, newest first. */
+  /** The list is complete back to the given time; the job is one of these entries or was not accepted. Newest first. */
   | { readonly kind: 'complete'; readonly upstreamIds: readonly string[] }
-  /** These entries may be the job, and there may be others. */
+  /** The job may be one of these entries, or one that the list does not contain. */
   | { readonly kind: 'partial'; readonly upstreamIds: readonly string[] }
   | { readonly kind: 'unavailable'; readonly error: string }
 
@@ -62,7 +65,7 @@ export interface VideoProvider {
   readonly video: ProviderVideo
   submit(order: VideoOrder, times: VideoCallTimes): Promise<Submitted>
   poll(order: VideoOrder, upstreamId: string, times: VideoCallTimes): Promise<Polled>
-  /** Jobs of the provider since an instant that look like this one; only for `submit: 'lookup'`. */
+  /** Jobs of the provider since the given time that look like this one; only for `submit: 'lookup'`. */
   lookup(order: VideoOrder, sinceMs: number, times: VideoCallTimes): Promise<LookedUp>
   /** Failures: upstream_failed, upstream_slow, upstream_invalid (another type), destination_refused, video_clip_gone. */
   download(
@@ -76,7 +79,7 @@ export interface VideoProvider {
 }
 
 export interface VideoProviders {
-  /** Null: the catalogue has no such endpoint any more. */
+  /** Null: the catalogue no longer has such an endpoint. */
   of(target: Pick<VideoTarget, 'endpoint' | 'provider'>): VideoProvider | null
   readonly all: readonly VideoProvider[]
 }

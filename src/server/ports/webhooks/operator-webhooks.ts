@@ -2,7 +2,7 @@ import type { Outcome } from '../../../schemas/failures.ts'
 import type { WebhookReason } from '../../../schemas/webhooks/webhook-deliveries.ts'
 import type { ChangedBy } from '../vault/vault.ts'
 
-/** The receiver was vetted before. */
+/** The receiver has already been vetted. */
 export interface WebhookTest {
   readonly organizationId: string
   readonly workspaceId: string
@@ -22,7 +22,10 @@ interface BegunTest extends WebhookTest {
 
 /** Failure: store_unavailable. */
 export interface WebhookTests {
-  /** Written to the audit log before it is sent. @returns false: not to be sent, since the URL answered a delivery of the workspace with 410 */
+  /**
+   * Writes the audit event before the test is sent. @returns false when it must not be sent, since the URL
+   * answered a delivery of the workspace with 410
+   */
   begin(test: BegunTest, by: TestActor): Promise<Outcome<boolean>>
 }
 
@@ -40,7 +43,7 @@ export interface WebhookTestResult {
 export interface EventPlace {
   /** Microseconds since 1970. */
   readonly us: number
-  /** Id of the last job at this instant that was listed; empty: none was. */
+  /** Id of the last listed job with this time; empty: none was listed. */
   readonly jobId: string
 }
 
@@ -53,9 +56,9 @@ export interface EventsInput {
   readonly limit: number
 }
 
-/** Whether or not the job named a receiver. */
+/** The event of an ended job, whether or not the job named a receiver. */
 export interface EndedEvent {
-  /** UUID: that of the delivery, where there is one. */
+  /** UUID of the delivery if there is one. */
   readonly id: string
   readonly jobId: string
   /** `x-sluice-idempotency-key`. */
@@ -84,8 +87,11 @@ export interface EndedEvents {
 
 /** Failures of all: data_key_unavailable, store_unavailable. */
 export interface OperatorWebhooks {
-  /** One attempt, never repeated. Failures: also draining, busy; rate_limited (host or workspace has as many under way as a runner has attempts). */
+  /**
+   * Makes one attempt, never repeated. Failures: also draining, busy; rate_limited (as many tests for the host
+   * or workspace are in progress as a runner may have attempts).
+   */
   test(input: WebhookTest, by: TestActor): Promise<Outcome<WebhookTestResult>>
-  /** With the headers of a delivery that is signed now. */
+  /** Events with the headers of a delivery, signed now. */
   events(input: EventsInput): Promise<Outcome<EventPage<SignedEvent>>>
 }

@@ -2,7 +2,7 @@ import type { Outcome } from '../../../schemas/failures.ts'
 import type { WebhookReason } from '../../../schemas/webhooks/webhook-deliveries.ts'
 import type { ChangedBy } from '../vault/vault.ts'
 
-/** The body never changes again. */
+/** The body never changes afterwards. */
 export interface NewDelivery {
   readonly workspaceId: string
   readonly jobId: string
@@ -13,9 +13,9 @@ export interface NewDelivery {
   readonly body: string
 }
 
-/** Held until `attempt` changes, the fencing token. */
+/** Held until the fencing token `attempt` changes. */
 export interface ClaimedDelivery {
-  /** UUIDv7; `webhook-id` is this id with `msg_` before it. */
+  /** UUIDv7; `webhook-id` is this id with the prefix `msg_`. */
   readonly id: string
   readonly workspaceId: string
   readonly jobId: string
@@ -23,9 +23,9 @@ export interface ClaimedDelivery {
   /** Earlier attempts to deliver. */
   readonly tries: number
   readonly url: string
-  /** Without its port: receivers are distinguished by it. */
+  /** Host without port; it identifies the receiver. */
   readonly host: string
-  /** The URL answered 410 before: nothing is sent there. */
+  /** The URL has answered 410: nothing is sent to it. */
   readonly isDisabled: boolean
   readonly idempotencyKey: string
   readonly body: string
@@ -33,7 +33,7 @@ export interface ClaimedDelivery {
 
 export type DeliveryResult =
   | { readonly kind: 'delivered'; readonly status: number }
-  /** 410: nothing more goes to this URL of the workspace. */
+  /** 410: nothing more is sent to this URL for the workspace. */
   | { readonly kind: 'gone'; readonly status: number }
   | {
       readonly kind: 'failed'
@@ -46,7 +46,7 @@ export interface DeliveryInput {
   readonly countMax: number
   readonly perHostMax: number
   readonly perWorkspaceMax: number
-  /** Attempts of this runner that are under way and count: by host, and by id of the workspace. */
+  /** Attempts of this runner that are in progress and count, by host and by id of the workspace. */
   readonly busy: {
     readonly hosts: ReadonlyMap<string, number>
     readonly workspaces: ReadonlyMap<string, number>
@@ -54,17 +54,20 @@ export interface DeliveryInput {
   readonly leaseMs: number
 }
 
-/** Each method rejects when the store is away: the write may have been applied. */
+/** Each method rejects when the store is unavailable: the write may have been applied. */
 export interface Deliveries {
-  /** From workspaces that are not deleted, alternating between receivers and workspaces, so that none delays the others. */
+  /** Claims due deliveries of workspaces that are not deleted, alternating between receivers and workspaces, so that none delays the others. */
   claim(input: DeliveryInput): Promise<readonly ClaimedDelivery[]>
-  /** Delivered, due again in `dueInMs`, or, with null, dead. @returns false: another process has the delivery, and nothing was written */
+  /**
+   * Books an attempt: the webhook is delivered, due again in `dueInMs`, or (with null) dead. @returns false:
+   * another process has the delivery, and nothing was written
+   */
   book(claim: ClaimedDelivery, result: DeliveryResult, dueInMs: number | null): Promise<boolean>
-  /** Without an attempt, due in `dueInMs`. */
+  /** Releases deliveries without an attempt; they are due in `dueInMs`. */
   release(claims: readonly ClaimedDelivery[], dueInMs: number): Promise<void>
   /** Over all runners. */
   counts(): Promise<DeliveryCounts>
-  /** Removes rows of deleted workspaces, and secrets whose time is over. @returns number of rows */
+  /** Removes rows of deleted workspaces, and expired secrets. @returns number of rows */
   prune(): Promise<number>
 }
 
@@ -73,7 +76,7 @@ export interface DeliveryCounts {
   readonly dead: number
 }
 
-/** Labels are of a closed set. */
+/** Labels are from a closed set. */
 export interface WebhookMeters {
   attempt(outcome: 'delivered' | WebhookReason): void
 }
@@ -86,9 +89,9 @@ export interface WebhookSecret {
 
 /** Failures of all: data_key_unavailable, store_unavailable; workspace_unknown (deleted). */
 export interface WebhookSecrets {
-  /** The secrets that sign now, the newest first; made when the workspace has none. */
+  /** The secrets that currently sign, newest first; one is created when the workspace has none. */
   current(workspaceId: string): Promise<Outcome<readonly WebhookSecret[]>>
-  /** The earlier secrets sign for `overlapMs` more, WEBHOOK_SECRETS_MAX in all. @returns as `current` */
+  /** Earlier secrets continue to sign for `overlapMs`; at most WEBHOOK_SECRETS_MAX sign in total. @returns as `current` */
   rotate(workspaceId: string, overlapMs: number, by: ChangedBy): Promise<Outcome<readonly WebhookSecret[]>>
 }
 
@@ -102,13 +105,13 @@ export interface SealedWebhookSecret {
   readonly signsUntil: Date | null
 }
 
-/** Failures of all: store_unavailable; of the last two also workspace_unknown. */
+/** Failures of all: store_unavailable; of the last two methods also workspace_unknown. */
 export interface WebhookSecretRows {
-  /** The secrets that sign now, the newest first. */
+  /** The secrets that currently sign, newest first. */
   signing(workspaceId: string): Promise<Outcome<readonly SealedWebhookSecret[]>>
-  /** @returns the secrets that sign now: of many processes that race, all get the same one */
+  /** @returns the secrets that currently sign: all concurrent processes get the same one */
   addFirst(secret: SealedWebhookSecret): Promise<Outcome<readonly SealedWebhookSecret[]>>
-  /** Puts a new secret before the others, with a row of the audit log. @returns the secrets that sign now */
+  /** Adds a new secret as the first one, with a row in the audit log. @returns the secrets that currently sign */
   replace(
     secret: SealedWebhookSecret,
     overlapMs: number,

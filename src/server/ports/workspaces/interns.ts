@@ -10,7 +10,7 @@ export interface Intern {
   readonly name: string
   readonly status: InternStatus
   readonly vaultId: string
-  /** An attachable vault of the workspace, which may be gone by now. */
+  /** An attachable vault of the workspace, which may no longer exist. */
   readonly attachedVaultId: string | null
   readonly description: string | null
   readonly instructions: string | null
@@ -26,11 +26,11 @@ export interface NewIntern {
   readonly attachedVaultId: string | null
   readonly description: string | null
   readonly instructions: string | null
-  /** Sluice keeps the flag and does nothing with it. */
+  /** Sluice stores the flag but does not use it. */
   readonly wantsProvision: boolean
 }
 
-/** Fields that are left out stay. */
+/** Fields that are left out keep their values. */
 export type InternChanges = Partial<Pick<Intern, 'name' | 'attachedVaultId' | 'description' | 'instructions'>>
 
 export interface InternPageInput {
@@ -49,17 +49,17 @@ export interface InternPage {
 }
 
 /**
- * Every change is audited. Failures of all: programme_closed (the workspace is not in the programme),
+ * Every change is audited. Failures of all: programme_closed (interns are not enabled in the workspace),
  * store_unavailable; of methods that name an intern: intern_unknown, also for a foreign one.
  */
 export interface Interns {
-  /** Makes the intern with a vault of its own. Failures: workspace_unknown, vault_unknown. */
+  /** Creates the intern with a vault of its own. Failures: workspace_unknown, vault_unknown. */
   create(input: NewIntern, by: ChangedBy): Promise<Outcome<Intern>>
   /** Failure: workspace_unknown. */
   list(input: InternPageInput): Promise<Outcome<InternPage>>
   get(organizationId: string, id: string): Promise<Outcome<Intern>>
   /** Failure: vault_unknown. */
   update(organizationId: string, id: string, changes: InternChanges, by: ChangedBy): Promise<Outcome<Intern>>
-  /** Also its vault with every secret, and its keys. Failure: vault_writes_disabled. */
+  /** Also removes its vault with every secret, and its keys. Failure: vault_writes_disabled. */
   remove(organizationId: string, id: string, by: ChangedBy): Promise<Outcome<Intern>>
 }

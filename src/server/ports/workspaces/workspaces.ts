@@ -11,24 +11,24 @@ export interface Workspace {
   readonly slug: string
   readonly description: string | null
   readonly isDefault: boolean
-  /** Membership in the programme of interns and their vaults, which are 404 elsewhere. */
+  /** True when interns and their vaults are enabled; otherwise their routes answer 404. */
   readonly isInProgramme: boolean
   readonly mayWriteVault: boolean
   readonly defaultCallbackUrl: string | null
   /** Null = the quota of the installation. */
   readonly storageQuotaBytes: number | null
-  /** Of the calls of all its keys. */
+  /** Limits for the calls of all its keys together. */
   readonly callLimits: CallLimits
-  /** Calls by the workspace's own credentials count against its budgets. */
+  /** Calls with the workspace's own credentials count against its budgets. */
   readonly countsByok: boolean
-  /** Settings that were ever set. */
+  /** Settings that were set at least once. */
   readonly settings: KeptSettings
   readonly createdBy: string | null
   readonly createdAt: Date
   readonly updatedAt: Date | null
 }
 
-/** Fields that are left out stay. */
+/** Fields that are left out keep their values. */
 export type WorkspaceChanges = Partial<
   Pick<
     Workspace,
@@ -100,7 +100,7 @@ export interface OrganizationMember {
   readonly userName: string
   readonly displayName: string | null
   readonly email: string | null
-  /** As the identity provider has them; null where it has none, as for users of the command line. */
+  /** From the identity provider; null when it has none, for example for users created on the command line. */
   readonly givenName: string | null
   readonly familyName: string | null
 }
@@ -111,13 +111,13 @@ export interface NewMembers {
 }
 
 export interface AddedMembers {
-  /** Grants that were made or changed. */
+  /** Number of grants that were created or changed. */
   readonly changedCount: number
-  /** All users of the call, by user name. */
+  /** All users of the call, sorted by user name. */
   readonly members: readonly Member[]
 }
 
-/** Every change is audited and reaches fronts. Failures of all: store_unavailable; of methods that name a workspace: workspace_unknown. */
+/** Every change is audited and announced to all fronts. Failures of all: store_unavailable; of methods that name a workspace: workspace_unknown. */
 export interface Workspaces {
   /** Oldest first. */
   list(organizationId: string, page: PageInput): Promise<Outcome<Page<Workspace>>>
@@ -126,14 +126,17 @@ export interface Workspaces {
   get(ref: WorkspaceRef): Promise<Outcome<Workspace>>
   /** Failure: slug_taken. */
   update(ref: WorkspaceRef, changes: WorkspaceChanges, by: WorkspaceActor): Promise<Outcome<Workspace>>
-  /** Ledger and audit log keep their rows. With `mayBeDefault` the oldest other workspace becomes the default. Failure: default_workspace_kept. */
+  /**
+   * Its rows in the ledger and the audit log are kept. With `mayBeDefault` the default workspace may be
+   * removed: the oldest other one becomes the default. Failure: default_workspace_kept.
+   */
   remove(ref: WorkspaceRef, mayBeDefault: boolean, by: WorkspaceActor): Promise<Outcome<null>>
   /** Sorted by user name. */
   members(ref: WorkspaceRef, page: PageInput): Promise<Outcome<Page<Member>>>
-  /** Active users, by user name. */
+  /** Active users, sorted by user name. */
   users(organizationId: string, page: PageInput): Promise<Outcome<Page<OrganizationMember>>>
-  /** A manual grant, all or none. Failure: body_invalid, which names each wrong id by its place. */
+  /** Creates manual grants, all or none. Failure: body_invalid, with the position of each wrong id. */
   addMembers(ref: WorkspaceRef, input: NewMembers, by: WorkspaceActor): Promise<Outcome<AddedMembers>>
-  /** All or none. Failure: body_invalid, also for members by a mapping and creators of live keys. @returns number of grants that ended */
+  /** All or none. Failure: body_invalid, also for members through a mapping and creators of active keys. @returns number of grants that ended */
   removeMembers(ref: WorkspaceRef, userIds: readonly string[], by: WorkspaceActor): Promise<Outcome<number>>
 }

@@ -10,11 +10,11 @@ export const REQUESTS_COMPARE_MS = 30_000
 export interface RequestWriterOptions {
   readonly spill: RequestSpill
   readonly rows: RequestRows
-  /** False: the log is off, and takes nothing from the ledger. */
+  /** False: the log is off, and adds no rows from the ledger. */
   readonly isOn: boolean
   readonly count: CountRequests
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>
-  /** True for an error of a store that is away, which takes the same batch later. */
+  /** True for an error that means the store is unavailable: it will accept the same batch later. */
   readonly isAway: (problem: unknown) => boolean
   /** Monotonic milliseconds. */
   readonly now: () => number
@@ -22,7 +22,8 @@ export interface RequestWriterOptions {
 
 /**
  * Writes the batches of a node's fronts into the log, oldest first, and compares the log with the ledger. A
- * file stays in the spill until its rows are committed, and a batch is written once however often it is read.
+ * file stays in the spill until its rows are committed, and a batch is written once even if it is read several
+ * times.
  */
 export class RequestWriter {
   readonly #options: RequestWriterOptions
@@ -35,12 +36,12 @@ export class RequestWriter {
     this.#comparedAt = options.now()
   }
 
-  /** One look into the spill. Never rejects. */
+  /** Reads the spill once. Never rejects. */
   async look(): Promise<void> {
     const { rows, isOn, count, log, now } = this.#options
     try {
       await this.#writeAll()
-      // After an outage fronts first flush what they have kept: the comparison waits for its next turn.
+      // After an outage fronts first write what they have kept meanwhile, so the comparison waits one more interval.
       if (this.#hasFailed) this.#comparedAt = now()
       this.#hasFailed = false
       if (now() - this.#comparedAt < REQUESTS_COMPARE_MS) return
@@ -80,21 +81,21 @@ export class RequestWriter {
     }
   }
 
-  /** Rejects when the store is away: the file then stays, and what was written of it is not written again. */
+  /** Rejects when the store is unavailable: the file is then kept, and rows that were already written are not written again. */
   async #write(name: string, batch: RequestBatch): Promise<void> {
     const { rows, count, log, isAway } = this.#options
     try {
       count('written', await rows.insert(batch))
     } catch (cause) {
       if (isAway(cause)) throw cause
-      // A batch that the store will never take must not hold back the following ones.
+      // A batch that the store will never accept must not delay the following ones.
       log.error('requests.batch_refused', { name, calls: batch.requestIds.length, cause })
       count('lost', batch.requestIds.length)
     }
   }
 }
 
-/** Looks again and again, one look at a time. @returns a function that ends it after the batch under way */
+/** Reads the spill periodically, one read at a time. @returns a function that stops this after the current batch */
 export function startRequestWriter(options: RequestWriterOptions): () => Promise<void> {
   const writer = new RequestWriter(options)
   let looking: Promise<void> | null = null

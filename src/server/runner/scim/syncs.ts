@@ -6,7 +6,7 @@ import type { SyncClaim, SyncPlace, SyncWork } from '../../ports/scim/directory.
 export const SYNC_POLL_MS = 1_000
 /** Milliseconds after the last step of a sync until another runner may continue the sync. Decision. */
 export const SYNC_LEASE_MS = 15_000
-/** Milliseconds until a step is tried again that the store could not execute. Decision. */
+/** Milliseconds until a step that the store could not execute is tried again. Decision. */
 export const SYNC_RETRY_MS = 500
 
 export interface SyncOptions {
@@ -18,10 +18,10 @@ export interface SyncOptions {
   readonly retryMs?: number
 }
 
-/** The error of the sync, for the caller who started it; the log has the cause. */
+/** The error of the sync, for the caller that started it; the log has the cause. */
 const BROKEN = 'The sync stopped with an internal error. Changes made so far remain; start another sync.'
 
-/** Works on syncs, one at a time. @returns a function that ends the work: a sync under way is given back for another runner */
+/** Works on syncs, one at a time. @returns a function that ends the work: the current sync is released for another runner */
 export function startSyncs({
   work,
   log,
@@ -64,7 +64,7 @@ export function startSyncs({
       if (came === 'stopped') await work.release(claim)
     } catch (cause) {
       log.error('sync_failed', { syncId, organizationId, cause })
-      // When this write fails too, the lease runs out, and the next attempt may succeed.
+      // When this write fails too, the lease expires, and the next attempt may succeed.
       await work.fail(claim, BROKEN)
     }
   }
@@ -85,7 +85,7 @@ export function startSyncs({
   }
 }
 
-/** Waits for a timer, or for the signal. @param arm starts the timer; returns what cancels it */
+/** Waits for a timer, or for the signal. @param arm starts the timer; returns a function that cancels it */
 function waitFor(signal: AbortSignal, arm: (end: () => void) => () => void): Promise<void> {
   return new Promise((resolve) => {
     const end = (): void => {

@@ -17,12 +17,12 @@ export interface ClaimingOptions {
   readonly take: (claims: readonly ClaimedVideo[], lease: Lease) => void
 }
 
-/** Milliseconds from a wake-up to the claim that follows it: jobs that come together are claimed together. */
+/** Milliseconds from a wake-up to the claim that follows it: jobs that are created together are claimed together. */
 const GATHER_MS = 25
-/** Share of the interval between sweeps by which a sweep may come earlier. */
+/** Share of the interval between sweeps by which a sweep may start earlier. */
 const EARLY_SHARE = 0.2
 
-/** Claims jobs that are due: after a wake-up, and by a sweep from time to time. */
+/** Claims due jobs after a wake-up, and in a periodic sweep. */
 export class Claiming {
   readonly #options: ClaimingOptions
   /** Providers with a wake-up since the last claim. */
@@ -46,7 +46,7 @@ export class Claiming {
     if (isFirst && this.#under === null) this.#arm(GATHER_MS)
   }
 
-  /** Jobs that are claimed meanwhile are still passed on. */
+  /** Jobs that are being claimed now are still passed on. */
   async stop(): Promise<void> {
     this.#isStopped = true
     this.#disarm()
@@ -117,13 +117,13 @@ export class Claiming {
         this.#woken.add(provider)
     }
     if (claims.length > 0) log.debug('video.claimed', { jobs: claims.length })
-    // A lease that came so late is too short: the jobs are claimed again.
+    // The answer took so long that the lease is too short: the jobs are claimed again.
     if (answeredAt - requestedAt < VIDEO_LEASE_MS - VIDEO_LEASE_MARGIN_MS)
       take(claims, { requestedAt, leaseMs: VIDEO_LEASE_MS, answeredAt })
     else meters.lost(claims.length)
   }
 
-  /** Claims jobs of providers that this catalogue does not have, since some runner must end them. */
+  /** Claims jobs of providers that this catalogue does not have, since a runner must end them. */
   async #claimUnknown(): Promise<void> {
     const {
       deps: { work, clock },

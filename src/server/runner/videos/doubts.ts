@@ -2,14 +2,14 @@ import { VIDEO_CALL_MS_MAX } from '../../../schemas/videos/video-limits.ts'
 import type { VideoEngineDeps } from './engine-deps.ts'
 import type { HeldJob } from './held-job.ts'
 
-/** Jobs whose end is unknown that are looked at later; pollers of any beyond wait for another write of the view. Decision. */
+/** Jobs in doubt that are checked later; callers that poll further ones wait until another process writes the view. Decision. */
 const DOUBTS_MAX = 10_000
-/** Jobs that are looked at in one round. Decision. */
+/** Jobs that are checked in one round. Decision. */
 const LOOKED_AT_ONCE = 200
 
 /**
- * Jobs that this runner lost without knowing how. If such a job has ended, its pollers must see the end. If
- * it was cancelled or has expired, a provider that still makes it is asked to stop.
+ * Jobs that this runner lost without knowing how. If such a job has ended, callers that poll it must see the
+ * end. If it was cancelled or has expired, a provider that still works on it is asked to stop.
  */
 export class Doubts {
   readonly #deps: VideoEngineDeps
@@ -21,11 +21,11 @@ export class Doubts {
   }
 
   add(job: HeldJob): void {
-    // The end of a cancelled job is known, and its provider is asked to stop when the step is over.
+    // The end of a cancelled job is known, and its provider is asked to stop when the step has ended.
     if (!job.isCancelled && this.#jobs.size < DOUBTS_MAX) this.#jobs.set(job.id, job)
   }
 
-  /** One round of looks; jobs that the store cannot show now are looked at in the next round. */
+  /** One round of checks; jobs that the store cannot return now are checked in the next round. */
   async look(): Promise<void> {
     if (this.#isLooking || this.#jobs.size === 0) return
     this.#isLooking = true
@@ -39,7 +39,7 @@ export class Doubts {
         if (view.status === 'cancelled' || view.status === 'expired') stopMaking(this.#deps, job)
       }
     } catch {
-      // The store is away, and the jobs stay for the next round.
+      // The store is unavailable; the jobs are kept for the next round.
     } finally {
       this.#isLooking = false
     }

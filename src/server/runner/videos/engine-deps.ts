@@ -15,13 +15,13 @@ export interface VideoClock {
   /** Runs a function once, after `ms`. @returns a function that cancels the timer */
   readonly after: (ms: number, run: () => void) => () => void
   /**
-   * Runs a function once, at the next of the instants that lie so far apart, which others share.
+   * Runs a function once, at the next tick of a period of `ms` milliseconds that all its users share.
    * @returns a function that cancels the timer
    */
   readonly atNext: (ms: number, run: () => void) => () => void
 }
 
-/** The parts of the engine: ports, a clock, randomness. */
+/** Dependencies of the engine: ports, a clock, randomness. */
 export interface VideoEngineDeps {
   readonly work: VideoWork
   readonly providers: VideoProviders
@@ -35,16 +35,16 @@ export interface VideoEngineDeps {
   readonly random: () => number
 }
 
-/** The parts that steps use. */
+/** Dependencies of steps. */
 export interface EngineDeps extends VideoEngineDeps {
   /**
-   * Takes a job when it is unknown whether its end was written, or why another runner has the job: its row is
-   * looked at later.
+   * Records a job when it is unknown whether its end was written, or why another runner has the job: its row
+   * is checked later.
    */
   readonly doubt: (job: HeldJob) => void
 }
 
-/** The result of a step: another step later, or none, since the job has ended or belongs to another runner. */
+/** The result of a step: another step later, or no step because the job has ended or belongs to another runner. */
 export type Next = { readonly kind: 'again'; readonly inMs: number } | typeof GONE
 export const GONE = { kind: 'gone' } as const
 
@@ -53,8 +53,8 @@ export function again(inMs: number): Next {
 }
 
 /**
- * Repeats a write of this job until the store answers; an earlier try may have been applied.
- * @returns null when the lease is over or another runner has the row
+ * Repeats a write of this job until the store answers; an earlier attempt may have been applied.
+ * @returns null when the lease has expired or another runner has the row
  */
 export async function write<T>(
   deps: EngineDeps,
@@ -66,8 +66,8 @@ export async function write<T>(
       const answer = await ask()
       if (answer !== null) return answer
       deps.doubt(job)
-      // A try without an answer may have been applied, and the row may still belong to this runner: the next
-      // runner that claims it reads its state.
+      // An attempt without an answer may have been applied, and the row may still belong to this runner: the
+      // next runner that claims it reads its state.
       if (tries > 0) await deps.work.release([job.claim], 0).catch(() => undefined)
       break
     } catch (cause) {
@@ -79,14 +79,14 @@ export async function write<T>(
   return null
 }
 
-/** The order with all parts of the request, for a call that sends it; null for the reasons of `write`. */
+/** The order, including all attached parts of the request, for a call that sends it; null for the reasons of `write`. */
 export async function wholeOrder(deps: EngineDeps, job: HeldJob): Promise<VideoOrder | null> {
   if (!job.claim.hasAttached) return job.order()
   const attached = await write(deps, job, () => deps.work.attached(job.claim))
   return attached === null ? null : job.order(attached)
 }
 
-/** Milliseconds to wait after so many failures in a row; the last half of the wait is random. */
+/** Milliseconds to wait after this many failures in a row; the second half of the wait is random. */
 export function backoffMs({ random }: Pick<EngineDeps, 'random'>, fails: number): number {
   return (
     Math.min(VIDEO_BACKOFF_MAX_MS, VIDEO_BACKOFF_FIRST_MS * 2 ** Math.min(fails, 30)) * (0.5 + random() / 2)
@@ -102,7 +102,7 @@ export function pause({ clock }: Pick<EngineDeps, 'clock'>, ms: number): Promise
   return new Promise((resolve) => void clock.after(ms, resolve))
 }
 
-/** Times of a call that may be aborted at any moment: a poll, a look, a download. */
+/** Times of a call that may be aborted at any moment: a poll, a lookup, a download. */
 export function callTimes({ clock }: Pick<EngineDeps, 'clock'>, job: HeldJob, ms: number): VideoCallTimes {
   return { endsAt: clock.now() + ms, signal: job.abort.signal, mayWrite: () => job.mayWrite(clock.now()) }
 }

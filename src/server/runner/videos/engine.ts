@@ -21,8 +21,8 @@ export interface VideoEngine {
   refreshViews(): void
   readonly held: Readonly<Record<HeldVideoState, number>>
   /**
-   * Begins no more steps, lets the steps under way end, and releases the other jobs at once. Resolves after
-   * `endMsMax` at the latest.
+   * Begins no more steps, lets running steps end, and releases all other jobs immediately. Resolves at the
+   * latest after `endMsMax`.
    */
   close(endMsMax: number): Promise<void>
 }
@@ -89,8 +89,8 @@ class Engine implements VideoEngine {
       this.#emptied = resolve
       clock.after(endMsMax, resolve)
     })
-    // `emptied` resolves after `endMsMax` at the latest, so that a claim that hangs in the store does not delay closing
-    // either.
+    // `emptied` resolves after `endMsMax` at the latest, so a claim that hangs in the store does not delay
+    // closing.
     await Promise.race([emptied, this.#claiming.stop()])
     for (const lane of this.#lanes.values()) lane.close()
     const cutOff = clock.after(endMsMax * ABORT_SHARE, () =>
@@ -125,7 +125,7 @@ class Engine implements VideoEngine {
     const { providers } = this.#deps
     const taken = claims.map((claim) => new HeldJob(claim, lease))
     for (const job of taken) {
-      // An older claim of this runner: its lease was over by this process' clock and by the store's.
+      // An older claim of this runner: its lease had expired by the clocks of this process and of the store.
       const before = this.#jobs.hold(job)
       const lane = this.#lanes.get(job.claim.target.provider)
       if (before !== undefined) {
@@ -158,8 +158,8 @@ class Engine implements VideoEngine {
     if (job === undefined) return
     job.isCancelled = true
     job.abort.abort()
-    // A job with a step under way is stopped when the step ends: a submission may still bring the id that
-    // stopping needs.
+    // A job with a running step is stopped when the step ends: a submission may still return the id that is
+    // needed to stop the job.
     if (job.phase === 'busy') return
     stopMaking(this.#deps, job)
     this.#drop(job)
@@ -183,7 +183,7 @@ class Engine implements VideoEngine {
     if (this.#isEnding && this.#jobs.size === 0) this.#emptied()
   }
 
-  /** Releases jobs, so that another runner has them at once. */
+  /** Releases jobs, so that another runner can claim them immediately. */
   async #release(jobs: readonly HeldJob[]): Promise<void> {
     const { work, views, clock, log } = this.#deps
     const ours = jobs.filter((job) => job.mayWrite(clock.now()))
@@ -204,8 +204,8 @@ class Engine implements VideoEngine {
 }
 
 /**
- * Handles a job whose endpoint is not in this process' catalogue. While a node reloads, fronts know new
- * endpoints before runners do: a young job waits for a runner that knows the endpoint.
+ * Handles a job whose endpoint is not in the catalogue of this process. While a node reloads, fronts know new
+ * endpoints before runners do, so a recent job waits for a runner that knows the endpoint.
  */
 async function passOn(deps: EngineDeps, job: HeldJob): Promise<Next> {
   const { work, log, clock } = deps
@@ -222,7 +222,7 @@ async function passOn(deps: EngineDeps, job: HeldJob): Promise<Next> {
   })
 }
 
-/** Puts all live views again: at the start, and when Redis is back and may have lost them. Design §7. */
+/** Stores all live views again: at the start, and when Redis is back and may have lost them. Design §7. */
 class Refresh {
   readonly #deps: VideoEngineDeps
   #isRequested = false
@@ -251,7 +251,7 @@ class Refresh {
         fails = 0
         if (count > 0) this.#deps.log.info('video.views_put', { views: count })
       } catch (cause) {
-        // The store is away. The callers of `request` wait for Redis themselves.
+        // The store is unavailable. The callers of `request` wait for Redis themselves.
         this.#deps.log.debug('video.views_not_put', { cause })
         this.#isRequested = true
         await pause(this.#deps, backoffMs(this.#deps, fails++))
@@ -260,7 +260,10 @@ class Refresh {
     this.#isRunning = false
   }
 
-  /** Puts the views at a pace that leaves both stores to callers. @returns number of views put; fewer when Redis is away again */
+  /**
+   * Stores the views slowly enough that Postgres and Redis have capacity for callers. @returns number of
+   * stored views; fewer when Redis becomes unreachable again
+   */
   async #putAll(): Promise<number> {
     const { work, views } = this.#deps
     let count = 0
@@ -277,8 +280,8 @@ class Refresh {
 }
 
 /**
- * Milliseconds: a lease with less time left is renewed. Each lease is renewed at every second round, and
- * after a failed round at the next.
+ * Milliseconds: a lease with less time left is renewed. Each lease is renewed in every second round, or in the
+ * next round after a failed one.
  */
 const RENEWED_BELOW_MS = VIDEO_LEASE_MS - 1.5 * VIDEO_RENEW_ROUND_MS
 
@@ -318,15 +321,16 @@ class HeldJobs {
     return before
   }
 
-  /** @returns false when the job was not held any more */
+  /** @returns false when the job was no longer held */
   forget(job: HeldJob): boolean {
     job.phase = 'gone'
     return this.#jobs.get(job.id) === job && this.#jobs.delete(job.id)
   }
 
   /**
-   * Renews leases that need it.
-   * @param over receives jobs whose lease is over by this process' clock, and jobs that another runner has
+   * Renews leases that are due.
+   * @param over receives jobs whose lease has expired by the clock of this process, and jobs that another
+   * runner has
    */
   async renew(over: (jobs: readonly HeldJob[], isTaken: boolean) => void): Promise<void> {
     const { clock } = this.#deps
@@ -347,7 +351,7 @@ class HeldJobs {
   /** @returns jobs that another runner has */
   async #renewSome(jobs: readonly HeldJob[]): Promise<readonly HeldJob[]> {
     const { work, clock, log } = this.#deps
-    // After a slow round only jobs are renewed that certainly belong to this runner.
+    // After a slow round only those jobs are renewed that certainly still belong to this runner.
     const ours = jobs.filter((job) => job.mayWrite(clock.now()))
     if (ours.length === 0) return []
     const requestedAt = clock.now()

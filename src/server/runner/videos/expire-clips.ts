@@ -1,14 +1,14 @@
 import type { Storage } from '../../ports/files/storage.ts'
 import type { VideoWork } from '../../ports/videos/video-work.ts'
 
-/** Expired clips that one statement takes. Decision. */
+/** Expired clips that one statement marks. Decision. */
 export const VIDEO_CLIPS_EXPIRED_AT_ONCE = 500
 
 /**
- * Removes clips whose time is over, the rows first: the sweep removes leftover bytes. Batches go on until one
- * is empty, since the number of clips in a batch of jobs says nothing about later jobs.
- * @param isEnding true ends the work after the clip at hand
- * @returns the number of clips whose time was over
+ * Removes expired clips, the rows first: the sweep removes leftover bytes. Batches continue until one is
+ * empty, since a batch of jobs with few clips does not mean that later jobs have none.
+ * @param isEnding true ends the work after the current clip
+ * @returns the number of expired clips
  */
 export async function expireClips(
   work: Pick<VideoWork, 'expireClips'>,

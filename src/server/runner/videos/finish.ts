@@ -18,7 +18,7 @@ export async function finish(deps: EngineDeps, job: HeldJob, end: VideoEnd): Pro
       }
       return GONE
     } catch (cause) {
-      // The end may have been written all the same: pollers must then not keep an older view.
+      // The end may have been written nevertheless: polling callers must then not keep seeing an older view.
       isUnsure = true
       log.debug('video.end_failed', { id: job.id, tries, cause })
       await pause(deps, backoffMs(deps, tries))
@@ -28,7 +28,7 @@ export async function finish(deps: EngineDeps, job: HeldJob, end: VideoEnd): Pro
   return GONE
 }
 
-/** @param error for the caller: a code, a colon, words; no credential, host or prompt */
+/** @param error for the caller, as `<code>: <text>`, without credential, host or prompt */
 export function fail(
   deps: EngineDeps,
   job: HeldJob,
@@ -41,11 +41,11 @@ function publish(deps: EngineDeps, job: HeldJob, view: VideoView): void {
   const { views, log, meters } = deps
   void views.put(view)
   views.wake({ kind: 'webhooks' })
-  // Only after the row has expired: until then another runner may have the job and go on with it.
+  // Only after the row has expired: until then another runner may have the job and continue it.
   if (view.status === 'expired') stopMaking(deps, job)
   const { provider, model } = job.claim.target
   if (view.status !== 'pending' && view.status !== 'in_progress') meters.ended(provider, view.status)
-  // Only the code is logged: the words after it may come from a provider.
+  // Only the code is logged: the text after it may come from a provider.
   const failure = view.error === null ? {} : { failure: /^[a-z_]+(?=:)/.exec(view.error)?.[0] ?? 'other' }
   log.info('video.ended', {
     id: job.id,

@@ -3,9 +3,9 @@ import type { ClaimedVideo, StoredClip } from '../../ports/videos/video-work.ts'
 import type { VideoOrder } from '../../ports/videos/video-providers.ts'
 import type { VideoAttached } from '../../ports/videos/videos.ts'
 
-/** When a claim was requested or renewed, by this process' clock, and for how long. */
+/** When a claim was requested or renewed, by the clock of this process, and for how long. */
 export interface Lease {
-  /** Monotonic milliseconds at which the request was sent, so that the lease ends later in the store. */
+  /** Monotonic milliseconds at which the request was sent, so by the store's clock the lease ends later. */
   readonly requestedAt: number
   readonly leaseMs: number
   /** Monotonic milliseconds at which the store answered. */
@@ -13,12 +13,12 @@ export interface Lease {
 }
 
 /**
- * `waiting`: for its time. `queued`: for a free place. `busy`: a step is under way. `gone`: the job has ended
- * or belongs to another runner; this runner does nothing for it any more.
+ * `waiting`: until its next step is due. `queued`: for a free place. `busy`: a step is running. `gone`: the
+ * job has ended or belongs to another runner; this runner does nothing more for it.
  */
 export type Phase = 'waiting' | 'queued' | 'busy' | 'gone'
 
-/** A job that this runner has claimed, with facts that its row does not have. */
+/** A job that this runner has claimed, with state that its row does not contain. */
 export class HeldJob {
   claim: ClaimedVideo
   phase: Phase = 'waiting'
@@ -26,18 +26,18 @@ export class HeldJob {
   dueAt: number
   /** Steps of one kind that failed in a row. */
   fails = 0
-  /** Number of tries to store clips, for the names of objects. */
+  /** Number of attempts to store clips, for the names of objects. */
   stores = 0
-  /** Number of tries to store that broke off or crashed after bytes had come. */
+  /** Number of attempts to store that were interrupted or crashed after bytes had arrived. */
   brokenStores = 0
   readonly clips: StoredClip[] = []
   isCancelled = false
-  /** The id that the provider has just given the job, before the row has it. */
+  /** The id that the provider has just assigned to the job, until it is saved in the row. */
   takenId: string | null = null
-  /** Aborts the step under way, unless the step is a submission. */
+  /** Aborts the running step, unless the step is a submission. */
   readonly abort = new AbortController()
   #leaseEndsAt: number
-  /** Monotonic milliseconds of Postgres' instant 0, by the latest reading. */
+  /** Monotonic milliseconds at which the clock of Postgres was 0, by the latest reading. */
   #originAt: number
 
   constructor(claim: ClaimedVideo, lease: Lease) {
@@ -59,7 +59,7 @@ export class HeldJob {
     return this.#leaseEndsAt
   }
 
-  /** Monotonic milliseconds from which on the job is to expire. */
+  /** Monotonic milliseconds at which the job expires. */
   get expiresAt(): number {
     return this.at(this.claim.expiresAtMs)
   }
@@ -68,12 +68,12 @@ export class HeldJob {
     return this.claim.upstreamId ?? this.takenId
   }
 
-  /** Monotonic milliseconds, by this process' clock, of an instant of Postgres: a little late, never early. */
+  /** Converts a time of Postgres to monotonic milliseconds of this process: perhaps slightly late, never early. */
   at(instantMs: number): number {
     return this.#originAt + instantMs
   }
 
-  /** False from a little before the lease ends, since another runner may have the job then. */
+  /** False from shortly before the lease ends, since another runner may then have the job. */
   mayWrite(now: number): boolean {
     return this.phase !== 'gone' && now < this.#leaseEndsAt - VIDEO_LEASE_MARGIN_MS
   }
@@ -82,7 +82,7 @@ export class HeldJob {
     this.#leaseEndsAt = Math.max(this.#leaseEndsAt, requestedAt + leaseMs)
   }
 
-  /** Ends the longer lease of a call that is over. */
+  /** Shortens the longer lease of a call that has ended. */
   shorten(requestedAt: number, leaseMs: number): void {
     this.#leaseEndsAt = Math.min(this.#leaseEndsAt, requestedAt + leaseMs)
   }
@@ -91,13 +91,13 @@ export class HeldJob {
     this.claim = { ...this.claim, polls: this.claim.polls + 1 }
   }
 
-  /** Takes the row that a write of this runner returned. */
+  /** Replaces the claim by the row that a write of this runner returned. */
   advance(claim: ClaimedVideo, answeredAt: number): void {
     this.claim = claim
     this.#originAt = answeredAt - claim.readAtMs
   }
 
-  /** @param attached parts of the request that the claim does not hold */
+  /** @param attached parts of the request that the claim does not contain */
   order(attached?: VideoAttached): VideoOrder {
     const { id, organizationId, workspaceId, keyHash, requestId, target, request, submitToken } = this.claim
     return {

@@ -10,11 +10,11 @@ import { again, backoffMs, callTimes, GONE, wholeOrder, type EngineDeps, type Ne
 import { fail, finish } from './finish.ts'
 import type { HeldJob } from './held-job.ts'
 
-/** Fetches the clips that the provider has made into object storage, one by one, and completes the job. */
+/** Downloads the clips that the provider has generated into object storage, one by one, and completes the job. */
 export async function keep(deps: EngineDeps, job: HeldJob, provider: VideoProvider): Promise<Next> {
   const { meters } = deps
   const sources = job.claim.made?.sources ?? []
-  // No row is in `storing` without sources.
+  // A row in `storing` always has sources.
   if (sources.length === 0)
     return fail(deps, job, { error: 'internal: the clips of the job are unknown', mayHaveCost: true })
   const order = await wholeOrder(deps, job)
@@ -73,8 +73,7 @@ async function keepOne(
   }
   const stored = await deps.clips.store({
     workspaceId: job.workspaceId,
-    // The id belongs to this try alone, so that the try leaves objects of earlier tries and other runners
-    // untouched.
+    // The id is unique to this attempt, so that it cannot affect objects of earlier attempts and other runners.
     objectId: `${job.id}-${job.clips.length}-${job.claim.attempt}-${job.stores++}`,
     bytes: content.value,
     bytesMax: VIDEO_CLIP_BYTES_MAX,
@@ -85,7 +84,7 @@ async function keepOne(
     job.fails = 0
     return null
   }
-  // A result that breaks off again and again will not be whole next time.
+  // A download that was interrupted repeatedly will not succeed next time.
   if (BROKEN.has(stored.failure.name)) job.brokenStores++
   return {
     failure: stored.failure,
@@ -93,7 +92,7 @@ async function keepOne(
   }
 }
 
-/** Failures that another try would meet again. */
+/** Failures that would occur again in another attempt. */
 const FINAL: ReadonlySet<FailureName> = new Set([
   'video_clip_invalid',
   'video_clip_gone',
@@ -105,11 +104,11 @@ const FINAL: ReadonlySet<FailureName> = new Set([
   'file_empty',
 ])
 const BROKEN: ReadonlySet<FailureName> = new Set(['upstream_failed', 'upstream_slow'])
-/** Failures of a clip whose rendering ends its thread: all other clips that are rendered here wait for each try. */
+/** Failures of a clip whose rendering ends its thread: all other clips that are rendered here are delayed by each attempt. */
 const CRASHED: ReadonlySet<FailureName> = new Set(['deadline_exceeded', 'internal'])
 
 function errorOf({ name, detail }: Failure, { slug }: VideoProvider): string {
-  // The failure concerns an image that the built-in model cannot use: its text is for the caller.
+  // The failure concerns an image that the built-in model cannot use: so its text is shown to the caller.
   if (name === 'upstream_refused' && detail !== undefined) return detail
   if (name === 'file_too_large' || name === 'upstream_too_large')
     return `result_invalid: the clip of ${slug} is larger than ${readableBytes(VIDEO_CLIP_BYTES_MAX)}`

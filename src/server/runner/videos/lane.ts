@@ -15,22 +15,22 @@ import { adopt, CRASHED, submit, takeBack, unknown } from './submit.ts'
 
 type Kind = 'submit' | 'poll' | 'store'
 
-/** Share of a provider's calls that polls or submissions alone may take, so that neither delays the other. */
+/** Largest share of a provider's concurrent calls that polls may use, and likewise submissions, so that neither delays the other. */
 const CALLS_SHARE = 0.75
 
 export interface LaneOptions {
   readonly deps: EngineDeps
   readonly slug: string
-  /** Facts of the catalogue: how the provider is polled, and with how many calls at once. */
+  /** Settings from the catalogue, such as how often the provider is polled and how many calls it accepts at once. */
   readonly video: VideoProvider['video']
-  /** Called when a step is over and nothing is under way for the job. */
+  /** Called when a step of the job has ended and no other is running. */
   readonly settled: (job: HeldJob, next: Next) => void
 }
 
 /**
- * The jobs of one provider that this runner holds: ordered by their time, then by turns of workspaces, then
- * in one of a few places. Providers share nothing, so that a provider that hangs delays no job of another.
- * Design §7.
+ * The jobs of one provider that this runner holds: they wait until they are due, then for the turn of their
+ * workspace, then occupy one of a few places. Providers share nothing, so a provider that hangs does not delay
+ * jobs of another one. Design §7.
  */
 export class Lane {
   readonly slug: string
@@ -46,7 +46,7 @@ export class Lane {
   held = 0
   #polls = 0
   #isRequestingPolls = false
-  /** The latest call was a submission. */
+  /** True when the latest call was a submission. */
   #isPollNext = false
   #deniedUntil = 0
   #isPumping = false
@@ -59,7 +59,7 @@ export class Lane {
     this.#options = options
   }
 
-  /** True when many jobs wait to be submitted: the runner leaves the next ones to other runners. */
+  /** True when many jobs wait to be submitted: further ones are left to other runners. */
   get isFull(): boolean {
     return this.#queues.submit.size >= QUEUED_PER_CALL_MAX * this.#options.video.concurrency
   }
@@ -73,29 +73,29 @@ export class Lane {
     job.dueAt = Math.max(now, Math.min(now + inMs, job.expiresAt))
     job.phase = 'waiting'
     this.#heap.push(job.dueAt, job)
-    // The step does not start at once: jobs that come together start together.
+    // The step does not start immediately, so that jobs that arrive together start together.
     this.#arm()
   }
 
-  /** Ends a job whose time is over, wherever it waits. */
+  /** Ends an expired job, wherever it waits. */
   expire(job: HeldJob): void {
     if (job.phase !== 'waiting' && job.phase !== 'queued') return
     this.#run(job, null, expired(this.#options.deps, job))
   }
 
   pump(): void {
-    // A step that ends at once calls `pump` again.
+    // A step that ends immediately calls `pump` again.
     if (this.#isPumping || this.#isClosed) return
     this.#isPumping = true
     try {
       this.#queueDue()
       while (this.#begin('store')) {
-        // One step for each free place.
+        // Begin one step for each free place.
       }
-      // The last try is for submissions again: polls that had priority may all have been dropped.
+      // The last round is for submissions again: all polls that had priority may have been dropped.
       for (let isMore = true; isMore;)
         isMore = [this.#begin('submit'), this.#begin('poll'), this.#begin('submit')].includes(true)
-      // The rest of a grant of polls was valid for this moment only.
+      // The rest of a grant of polls was valid only for this moment.
       this.#polls = 0
       this.#requestPolls()
     } finally {
@@ -140,7 +140,7 @@ export class Lane {
     const { submit: submits, poll: polls, store } = this.#busy
     if (kind === 'store') return VIDEO_STORES_MAX - store
     const { concurrency } = this.#options.video
-    // A single call cannot be shared: submissions and polls alternate while polls are allowed.
+    // A single place cannot be shared: submissions and polls alternate while polls are allowed.
     if (concurrency === 1 && kind === 'submit' && this.#isPollNext && this.#mayPoll) return 0
     const ofKind = Math.max(1, Math.floor(concurrency * CALLS_SHARE)) - this.#busy[kind]
     return Math.min(ofKind, concurrency - submits - polls)
@@ -181,7 +181,7 @@ export class Lane {
     })
   }
 
-  /** Milliseconds between two polls of one job that the provider's cap allows when all of its jobs share it. */
+  /** Milliseconds between two polls of one job when all jobs share the provider's cap. */
   #crowdMs(): number {
     const {
       deps: { polls },
@@ -207,7 +207,7 @@ export class Lane {
     })
   }
 
-  /** Sets the one timer of the lane: for the next job that is due, or for the next free poll. */
+  /** Sets the lane's only timer: for the next job that is due, or for the next free poll. */
   #arm(): void {
     const {
       deps: { clock },
@@ -226,7 +226,7 @@ export class Lane {
 }
 
 const SECOND_MS = 1_000
-/** Jobs that wait for each call that a provider takes. Decision. */
+/** Waiting jobs for each concurrent call that a provider accepts. Decision. */
 const QUEUED_PER_CALL_MAX = 8
 
 function kindOf({ claim: { state } }: HeldJob): Kind {
@@ -239,9 +239,9 @@ function expired(deps: EngineDeps, job: HeldJob): Promise<Next> {
 }
 
 /**
- * Searches the provider's list for a job whose submission is in doubt, and takes the job over. The job is
- * submitted again only when a complete list does not show it, and the list was requested so late that the job
- * would be in it. Design §7.
+ * Searches the provider's list for a job whose submission is in doubt, and takes over the job if it is found.
+ * The job is submitted again only when a complete list does not contain it, and that list was requested so
+ * late that the job would be in it. Design §7.
  */
 async function lookup(deps: EngineDeps, job: HeldJob, provider: VideoProvider): Promise<Next> {
   const { work, clock, meters, log } = deps
@@ -267,7 +267,7 @@ async function lookup(deps: EngineDeps, job: HeldJob, provider: VideoProvider): 
   }
   const surelyAt = resubmitAt(job, provider)
   if (found.kind === 'partial' || requestedAt < surelyAt) {
-    // The last wait ends exactly when a look can decide.
+    // The last wait ends exactly when a lookup can decide.
     const waitMs = backoffMs(deps, job.fails++)
     return again(requestedAt < surelyAt ? Math.min(waitMs, Math.max(1, surelyAt - clock.now())) : waitMs)
   }
@@ -311,7 +311,7 @@ class TimeHeap<T> {
     entries[place] = entry
   }
 
-  /** The earliest item, if its time has come. */
+  /** The earliest item, if it is due. */
   popDue(now: number): Entry<T> | null {
     const first = this.#entries[0]
     if (first === undefined || first.at > now) return null

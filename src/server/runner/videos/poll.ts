@@ -9,14 +9,14 @@ import { again, callTimes, GONE, heeded, write, type EngineDeps, type Next } fro
 import { fail } from './finish.ts'
 import type { HeldJob } from './held-job.ts'
 
-/** Share of a job's age that lies between two polls: a job that takes long is polled less often. */
+/** Interval between two polls as a share of the job's age: a job that takes long is polled less often. */
 const AGE_SHARE = 0.25
-/** Share of the wait that chance takes off, so that jobs that started together do not stay together. */
+/** Largest share of the wait that is randomly subtracted, so that jobs that started together are not polled together. */
 const JITTER = 0.15
 
 export interface PollInput {
   readonly provider: VideoProvider
-  /** Milliseconds that an interval has at least: the polls that the provider allows, shared by all of its jobs. */
+  /** Least milliseconds of an interval, when all jobs share the polls that the provider allows. */
   readonly crowdMs: number
 }
 
@@ -24,7 +24,7 @@ export interface PollInput {
 export async function poll(deps: EngineDeps, job: HeldJob, { provider, crowdMs }: PollInput): Promise<Next> {
   const { clock, meters } = deps
   const { upstreamId } = job.claim
-  // No row is in `running` without an id.
+  // A row in `running` always has an id.
   if (upstreamId === null)
     return fail(deps, job, { error: 'internal: the job has no provider id', mayHaveCost: true })
   const lagMs = Math.max(0, clock.now() - job.dueAt)

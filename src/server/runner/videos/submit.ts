@@ -29,18 +29,18 @@ export async function submit(deps: EngineDeps, job: HeldJob, provider: VideoProv
     const before = isUnanswered
     isUnanswered = true
     const answer = await work.submitting(job.claim, times)
-    // The first try was applied, or another runner has the row; nothing was sent in between.
+    // The first attempt was applied, or another runner has the row; nothing was sent in between.
     return answer === null && before ? work.submitting({ ...job.claim, state: 'submitting' }, times) : answer
   })
   if (row === null) return GONE
   job.advance(row, clock.now())
   job.prolong(requestedAt, VIDEO_LEASE_MS + callMs)
-  // The request may leave only within the lease, after its images have come, so that the call is over when
-  // another runner may look.
+  // The request may be sent only within the lease, after its images were fetched, so that the call has ended
+  // when another runner may look the job up.
   const writeBy = requestedAt + imagesMs + VIDEO_LEASE_MS - VIDEO_LEASE_MARGIN_MS
   const answer = await provider.submit(order, {
     endsAt: requestedAt + callMs,
-    // A submission is never aborted: a job that is cancelled meanwhile can only be stopped by its id.
+    // A submission is never aborted: a job that is cancelled meanwhile can be stopped only with its id.
     signal: NEVER,
     mayWrite: () =>
       clock.now() < writeBy && job.mayWrite(clock.now()) && !job.isCancelled && !job.abort.signal.aborted,
@@ -51,7 +51,7 @@ export async function submit(deps: EngineDeps, job: HeldJob, provider: VideoProv
 
 const NEVER = new AbortController().signal
 
-/** Whether images may have to be fetched before the call, for a provider that takes no URLs. */
+/** True when images may have to be fetched before the call, because the provider accepts no URLs. */
 function mayFetch({ request: { frames, references } }: VideoOrder): boolean {
   return [...frames, ...references].some(({ url }) => !url.startsWith('data:'))
 }
@@ -86,8 +86,8 @@ async function book(deps: EngineDeps, job: HeldJob, { provider, answer }: Answer
       const row = await adopt(deps, job, upstreamId)
       if (row === 'adopted') return again(provider.video.pollFirstMs)
       if (row === 'gone') return GONE
-      // Another job took this id over when its own submission was in doubt: this job may be the one that it
-      // looked for.
+      // Another job adopted this id by lookup while its own submission was in doubt. A lookup for this job may
+      // find the entry that the other job was looking for.
       if (provider.video.submit === 'lookup') return unknown(deps, job, { provider, error: CRASHED })
       return fail(deps, job, {
         error: `provider_invalid: ${provider.slug} returned the id of another job`,
@@ -107,8 +107,8 @@ async function book(deps: EngineDeps, job: HeldJob, { provider, answer }: Answer
 }
 
 /**
- * `write` for the end of a submission: from then on the row's lease is short, and until then long. While the
- * store is away no other runner has the job or knows the provider's answer.
+ * `write` for the end of a submission, after which the row's lease is short instead of long. While the store
+ * is unavailable, no other runner has the job or knows the provider's answer.
  */
 async function writeOver<T>(deps: EngineDeps, job: HeldJob, ask: () => Promise<T | null>): Promise<T | null> {
   let requestedAt = deps.clock.now()
@@ -120,7 +120,7 @@ async function writeOver<T>(deps: EngineDeps, job: HeldJob, ask: () => Promise<T
   return answer
 }
 
-/** Records that the provider certainly has not taken the job. @returns false when another runner has the job */
+/** Records that the provider has certainly not accepted the job. @returns false when another runner has the job */
 export async function takeBack(deps: EngineDeps, job: HeldJob): Promise<boolean> {
   const { work, clock } = deps
   const row = await writeOver(deps, job, () => work.unsubmitted(job.claim))

@@ -14,25 +14,25 @@ export interface AttemptDeps {
   /** Milliseconds that an attempt may take. */
   readonly attemptMs: number
   /**
-   * `performance.now()` milliseconds after which nothing is sent: another runner may have the delivery before
-   * this attempt is written.
+   * `performance.now()` milliseconds after which nothing is sent: another runner may take the delivery before
+   * the result of this attempt is written.
    */
   readonly beginsBy: number
 }
 
 export interface Attempted {
-  /** Null: nothing was sent, for a reason on Sluice's side, and no attempt is counted. */
+  /** Null: nothing was sent, for a reason on Sluice's side; no attempt is counted. */
   readonly result: DeliveryResult | null
-  /** The reason, where it is on Sluice's side. */
+  /** The failure, if the reason is on Sluice's side; null otherwise. */
   readonly failure: Failure | null
-  /** Resolves when the response is over. Only its status and headers count. */
+  /** Resolves when the response has ended. Only its status and headers count. */
   readonly rest: Promise<void>
 }
 
-/** The status by which a receiver ends its webhook. */
+/** The status with which a receiver stops further deliveries. */
 const GONE = 410
 const [OK_FROM, REDIRECT_FROM, ERROR_FROM] = [200, 300, 400]
-/** Failures of the gate that lie on Sluice's side or pass by themselves, and say nothing about the receiver. */
+/** Failures of the gate that are caused by Sluice or are temporary, and are no evidence about the receiver. */
 const OURS: ReadonlySet<string> = new Set(['busy', 'draining', 'store_unavailable', 'internal'])
 
 /** One attempt to deliver, with a new signature and a new resolution of the host. Redirects are not followed. Never rejects. */
@@ -60,7 +60,7 @@ export async function attemptDelivery(claim: ClaimedDelivery, deps: AttemptDeps)
     headers: [...eventHeaders(claim), ...signed],
     body,
     bodyBytes: body.length,
-    // A request that was sent is cut only at its own end: the receiver may have acted on it.
+    // A request that was sent is aborted only at the end of the attempt: the receiver may have acted on it.
     beginsBy: () => endsAt,
     stallMs: deps.attemptMs,
     signal: new AbortController().signal,
@@ -94,7 +94,7 @@ function reasonOf({ name }: Failure): WebhookReason {
   return name === 'upstream_slow' ? 'timeout' : 'unreachable'
 }
 
-/** Reads a little of the response body, so that the connection can be reused; a longer body is cut. */
+/** Reads a little of the response body, so that the connection can be reused; for a longer body the connection is closed. */
 async function drained({ body }: EgressExchange, endsAt: number): Promise<void> {
   const timer = setTimeout(() => body.close(), Math.max(0, endsAt - performance.now()))
   try {
@@ -123,13 +123,13 @@ function postponed(failure: Failure): Attempted {
 
 interface CallbackTarget {
   readonly destination: Destination
-  /** The path with its query and without its fragment, which is the caller's own. */
+  /** The path with its query and without its fragment, which is not sent. */
   readonly path: string
 }
 
 /**
  * The destination of a callback. The accepted URL is checked again, since the rules may have changed.
- * @returns null for a URL that webhooks are not sent to: malformed, not HTTPS, or with credentials
+ * @returns null for a URL to which webhooks are not sent: malformed, not HTTPS, or with credentials
  */
 function callbackTarget(text: string, workspaceId: string): CallbackTarget | null {
   const url = /^[!-~]+$/.test(text) && URL.canParse(text) ? new URL(text) : null

@@ -36,7 +36,7 @@ export interface OperatorWebhookDeps {
   readonly attemptMs?: number
 }
 
-/** Test events, which leave as a delivery does, and events for receivers that no delivery reaches. */
+/** Test events, which are sent in the same way as deliveries, and events for receivers that deliveries cannot reach. */
 export function openOperatorWebhooks(deps: OperatorWebhookDeps): OperatorWebhooks {
   const places = new TestPlaces()
   return {
@@ -92,7 +92,7 @@ async function attempt(
   return { outcome, rest }
 }
 
-/** A delivery that is no row: it is attempted once. */
+/** A delivery without a row: it is attempted once. */
 function claimOf({ newId, now }: OperatorWebhookDeps, { workspaceId, url }: WebhookTest): ClaimedDelivery {
   const id = newId()
   return {
@@ -102,7 +102,7 @@ function claimOf({ newId, now }: OperatorWebhookDeps, { workspaceId, url }: Webh
     attempt: 0,
     tries: 0,
     url,
-    // With a dot at its end it is the same host.
+    // A trailing dot does not change the host.
     host: new URL(url).hostname.replace(/\.$/, ''),
     isDisabled: false,
     idempotencyKey: `test-${id}`,
@@ -135,19 +135,19 @@ async function events(
   return ok({ ...page.value, events: signed })
 }
 
-/** Seconds after which a caller without a place may try again. */
+/** Seconds after which a caller that got no place may retry. */
 const RETRY_S = 1
 
 /**
- * Places of test events under way in one front: as many for a host, for a workspace and in all as a runner
- * has for deliveries. Nothing waits for a place, since the caller can ask again.
+ * Places for test events in progress in one front: as many for a host, for a workspace and in total as a
+ * runner has for deliveries. No call waits for a place, since the caller can retry.
  */
 class TestPlaces {
   readonly #hosts = placesFor(WEBHOOK_HOST_CALLS_MAX)
   readonly #workspaces = placesFor(WEBHOOK_WORKSPACE_CALLS_MAX)
   #underWay = 0
 
-  /** Failures: rate_limited, where the host or the workspace has all its places; busy, where the front has. */
+  /** Failures: rate_limited when all places of the host or the workspace are taken; busy when all places of the front are. */
   async enter(test: { readonly host: string; readonly workspaceId: string }): Promise<Outcome<Leave>> {
     if (this.#underWay >= WEBHOOK_CALLS_MAX) return fail('busy', { retryAfterS: RETRY_S })
     this.#underWay++

@@ -21,9 +21,9 @@ import { attemptDelivery } from './attempt.ts'
 
 /** Milliseconds of a receiver's `Retry-After` that delay the next attempt. Decision: a day. */
 export const WEBHOOK_RETRY_AFTER_MS_MAX = 86_400_000
-/** Milliseconds of a runner's lease of a delivery: an attempt, and the time to book it. Decision. */
+/** Milliseconds for which a runner leases a delivery: the time for an attempt and for booking its result. Decision. */
 export const WEBHOOK_LEASE_MS = 45_000
-/** Milliseconds between two checks for due deliveries that were not announced. Decision. */
+/** Milliseconds between two checks for due deliveries without a wake-up. Decision. */
 export const WEBHOOK_SWEEP_MS = 1_000
 
 export interface WebhookSenderOptions {
@@ -42,8 +42,8 @@ export interface WebhookSenderOptions {
 
 export interface WebhookSender {
   /**
-   * Claims no more deliveries. Resolves when attempts under way are over and written, at the latest after the
-   * time of one attempt.
+   * Claims no more deliveries. Resolves when running attempts have ended and are written, at the latest after
+   * the time limit of one attempt.
    */
   close(): Promise<void>
 }
@@ -70,7 +70,7 @@ class Sender implements WebhookSender {
   #claiming: Promise<void> | null = null
   #isClaimDue = false
   #isClosing = false
-  /** The store did not answer the last claim; an outage is logged once. */
+  /** True when the store did not answer the last claim; an outage is logged once. */
   #isStoreAway = false
 
   constructor(options: WebhookSenderOptions) {
@@ -129,8 +129,8 @@ class Sender implements WebhookSender {
         leaseMs,
       })
       this.#isStoreAway = false
-      // A process that stalled meanwhile has lost the claims, or would lose them before it writes the
-      // results.
+      // If the process stalled meanwhile, it has lost the claims or would lose them before the results are
+      // written.
       const beginsBy = claimedAt + leaseMs - attemptMs - pauseMs
       await this.#beginAll(claims, beginsBy)
       if (claims.length > 0) this.#isClaimDue = true
@@ -141,9 +141,9 @@ class Sender implements WebhookSender {
   }
 
   /**
-   * Starts one delivery in each event-loop tick: results that have come are written before more is sent. A
-   * crash repeats deliveries that were sent and not written, and a hundred new connections at once would
-   * delay the responses of all.
+   * Starts one delivery in each event-loop tick: results that have arrived are written before more is sent.
+   * After a crash, deliveries that were sent but not written are repeated, and a hundred new connections at
+   * once would delay all responses.
    */
   async #beginAll(claims: readonly ClaimedDelivery[], beginsBy: number): Promise<void> {
     for (const [nth, claim] of claims.entries()) {
@@ -201,8 +201,8 @@ class Sender implements WebhookSender {
   }
 
   /**
-   * Repeats a write that must not be lost while the delivery still belongs to this runner, since a runner
-   * that takes the delivery over sends it again.
+   * Repeats a write that must not be lost while the delivery still belongs to this runner, since a runner that
+   * takes over the delivery would send it again.
    * @returns false when the write did not succeed
    */
   async #persist(claim: ClaimedDelivery, write: () => Promise<boolean>): Promise<boolean> {
@@ -221,7 +221,7 @@ class Sender implements WebhookSender {
   }
 }
 
-/** The facts of a delivery that the log may hold: the URL is the caller's secret. */
+/** The fields of a delivery that may be logged: the URL is the caller's secret. */
 function factsOf({
   id,
   jobId,
@@ -238,7 +238,7 @@ function count(counts: Map<string, number>, of: string, by: 1 | -1): void {
   else counts.set(of, left)
 }
 
-/** All durations of webhooks, in milliseconds. */
+/** Durations of webhooks, in milliseconds. */
 export interface WebhookTiming {
   readonly attemptMs: number
   readonly leaseMs: number
@@ -248,7 +248,7 @@ export interface WebhookTiming {
   readonly pauseMs: number
 }
 
-/** Milliseconds that a delivery is put off when it could not be sent or written for a reason on Sluice's side. Decision. */
+/** Milliseconds that a delivery is postponed when it could not be sent or written for a reason on Sluice's side. Decision. */
 const PAUSE_MS = 1_000
 
 export const WEBHOOK_TIMING: WebhookTiming = {

@@ -8,7 +8,7 @@ import { reach } from '../base/translate.ts'
 /** The first bad row of a chain. */
 export interface AuditFault {
   readonly organizationId: string
-  /** Number of the row; for missing rows that of the first one. */
+  /** Number of the row; for missing rows, the number of the first one. */
   readonly n: number
   readonly problem: 'missing' | 'edited'
 }
@@ -45,7 +45,7 @@ export const AUDIT_PRUNE = 'system.audit-prune'
 
 /** The hash before the first row of a chain. */
 const GENESIS = Buffer.alloc(32)
-/** Rows that one read of a cursor brings. */
+/** Rows that one read of the cursor returns. */
 const ROWS_AT_ONCE = 500
 
 /** Reads every row of an organization, or of all, in the order of its chain. Failure: store_unavailable. */
@@ -64,8 +64,8 @@ export function readAudit(
 }
 
 /**
- * Computes every chain again from its texts: an edited, removed, added or moved row breaks the chain from
- * there on. Failure: store_unavailable.
+ * Recomputes every chain from its texts: from an edited, removed, added or moved row on the chain no longer
+ * matches. Failure: store_unavailable.
  */
 export function verifyAudit({ sql }: Store, organizationId: string | null): Promise<Outcome<AuditVerdict>> {
   return reach(() =>
@@ -122,7 +122,7 @@ class Chain {
     if (row.operation === AUDIT_PRUNE) this.#takePruning(row)
   }
 
-  /** Takes over what a pruning event records. An attacker who removes more rows cannot make the chain record them as pruned. */
+  /** Applies the values that a pruning event records. An attacker who removes more rows cannot make the chain record them as pruned. */
   #takePruning({ text }: ChainRow): void {
     const { after } = JSON.parse(text) as { readonly after: { readonly through_n?: unknown } | null }
     // An attacker who rewrites a chain may write any value here.
@@ -130,7 +130,7 @@ class Chain {
     this.#prunedThrough = Math.max(this.#prunedThrough, after.through_n)
   }
 
-  /** The newest row must be the one that the head names, so that rows at the end can be neither removed nor added unseen. */
+  /** The newest row must be the one that the head names, so that rows at the end cannot be removed or added without detection. */
   end(): AuditFault | null {
     if (this.#fault !== null) return this.#fault
     if (Number(this.#head.pruned_n) > this.#prunedThrough) {
@@ -155,7 +155,7 @@ class Chain {
   }
 }
 
-/** Whether the indexed columns of a row match its text. */
+/** True when the indexed columns of a row match its text. */
 function isAsItSays(row: ChainRow): boolean {
   try {
     const entry = JSON.parse(row.text) as Record<string, unknown>

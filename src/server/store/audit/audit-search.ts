@@ -30,8 +30,7 @@ export function findAudit({ sql }: Store, query: AuditQuery): Promise<Outcome<Au
       const place =
         query.workspace === undefined ? null : await workspaceIdOf(tx, query.organizationId, query.workspace)
       if (place?.ok === false) return place
-      // With outdated statistics the planner would fetch and sort all rows that a search may find, even
-      // millions.
+      // With outdated statistics the planner would fetch and sort all rows that match the search, even millions.
       await tx`SET LOCAL enable_sort = off`
       const search = searchOf(tx, query, place?.value ?? null)
       const found = await tx<FoundRow[]>`${endedByBytes(tx, {
@@ -53,19 +52,19 @@ export function rowOf({ organization_id, n, text, hash }: RawAuditRow): AuditRow
 }
 
 interface FoundRow extends RawAuditRow {
-  /** Number of all rows found, at most one more than the page takes. */
+  /** Number of matching rows, at most one more than fit on the page. */
   readonly found: number
 }
 
 interface Search {
-  /** Conditions in the order of one index, so that the query ends after so many rows. */
+  /** Conditions in the order of one index, so that the query can stop after AUDIT_LOOKED_MAX rows. */
   readonly looked: Fragment
-  /** Conditions on the rows that the index yields. */
+  /** Further conditions on the rows that the index returns. */
   readonly rest: Fragment
   readonly hasRest: boolean
 }
 
-/** Number after which the next page begins, when the search ended before the log did: after as many rows as one query reads. */
+/** `before` of the next page when the search stopped before the end of the log, after as many rows as one query reads. */
 async function nextBefore(sql: Queryable, { looked, hasRest }: Search): Promise<number | null> {
   if (!hasRest) return null
   const [row] = await sql<{ n: string }[]>`
@@ -74,9 +73,9 @@ async function nextBefore(sql: Queryable, { looked, hasRest }: Search): Promise<
 }
 
 /**
- * Builds the conditions of a search. Each column has an index that ends with `n`; usually rarer values come
- * first, and the first condition given picks the index. Instants become numbers of rows, since the log's time
- * never goes back.
+ * Builds the conditions of a search. Each column has an index that ends with `n`; conditions on usually rarer
+ * values are first, and the first given condition determines the index. Times are converted to row numbers,
+ * since times in the log never decrease.
  */
 function searchOf(sql: Queryable, query: AuditQuery, workspaceId: string | null): Search {
   const { organizationId, objectId, actorId, operation, outcome, objectKind, since, until, before } = query
@@ -100,7 +99,7 @@ function searchOf(sql: Queryable, query: AuditQuery, workspaceId: string | null)
   }
 }
 
-/** Literals, since Postgres does not use the partial index of events other than releases for a parameter. */
+/** Literals, because with a parameter Postgres does not use the partial index of events other than releases. */
 const OUTCOMES = {
   changed: (sql) => sql`outcome = 'changed'`,
   released: (sql) => sql`outcome = 'released'`,

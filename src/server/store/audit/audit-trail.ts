@@ -5,7 +5,7 @@ import { appendAudit } from '../base/append-audit.ts'
 import type { Store } from '../base/open.ts'
 import { isAway } from '../base/translate.ts'
 
-/** Events of the audit log that one statement appends. Decision. */
+/** Most events of the audit log that one statement appends. Decision. */
 export const AUDIT_BATCH_EVENTS = 500
 /** Milliseconds that an event of the audit log waits for others before all are appended. Decision. */
 export const AUDIT_FLUSH_MS = 50
@@ -16,25 +16,25 @@ export const AUDIT_RETRY_MS = 250
  */
 export const AUDIT_WAITING_MAX = 20_000
 /**
- * Different refusals of a key that get rows of their own, in each process and each REFUSALS_GATHERED_MS;
- * further refusals share a row for each reason. Decision.
+ * Distinct refusals of a key that get their own rows, in each process and each REFUSALS_GATHERED_MS; further
+ * refusals share one row per reason. Decision.
  */
 export const REFUSALS_DISTINCT_MAX = 100
 /**
- * Different refusals of all keys of an organization that get rows of their own, since an organization can
- * create any number of keys; further refusals share a row for each reason. Decision.
+ * Distinct refusals of an organization, over all its keys, that get their own rows; an organization can create
+ * any number of keys, so the limit per key is not enough. Further refusals share one row per reason. Decision.
  */
 export const REFUSALS_ORGANIZATION_DISTINCT_MAX = 1_000
 /**
- * Different refusals of all organizations that one process counts; further refusals share a row for each
+ * Distinct refusals of all organizations that one process counts; further refusals share one row per
  * organization and reason. Decision.
  */
 export const REFUSALS_GATHERED_MAX = 10_000
 
 /**
- * Appends events in batches, in the order in which they were noted. While the store is away events wait, up
- * to AUDIT_WAITING_MAX; a process that is killed loses the events of its last AUDIT_FLUSH_MS. Equal refusals
- * are gathered.
+ * Appends events in batches, in the order in which they were noted. While the store is unavailable, events
+ * wait, up to AUDIT_WAITING_MAX; a process that is killed loses the events of its last AUDIT_FLUSH_MS. Equal
+ * refusals are gathered.
  * @param refusalsMs milliseconds in which equal refusals become one row
  */
 export function openAuditTrail(store: Store, log: Log, refusalsMs?: number): AuditTrail {
@@ -88,7 +88,7 @@ class Trail implements AuditTrail {
     }, inMs)
   }
 
-  /** @returns false when the store is away */
+  /** @returns false when the store is unavailable */
   async #flush(): Promise<boolean> {
     while (this.#waiting.length > 0) {
       const batch = this.#waiting.slice(0, AUDIT_BATCH_EVENTS)
@@ -104,7 +104,7 @@ class Trail implements AuditTrail {
       return true
     } catch (cause) {
       if (isAway(cause)) return false
-      // An event that the store will never take must not hold back the events after it.
+      // An event that the store will never accept must not delay later events.
       if (batch.length > 1) return this.#appendEach(batch)
       this.#log.error('audit.lost', { events: 1, operation: batch[0]?.operation, cause })
       return true
@@ -114,7 +114,7 @@ class Trail implements AuditTrail {
   async #appendEach(batch: readonly AuditEvent[]): Promise<boolean> {
     for (const [index, event] of batch.entries()) {
       if (await this.#append([event])) continue
-      // Events that are appended already must not be appended again.
+      // Events that are already appended must not be appended again.
       this.#waiting = this.#waiting.slice(index)
       return false
     }
@@ -122,7 +122,7 @@ class Trail implements AuditTrail {
   }
 }
 
-/** The object of refusals that are too many and too different to have rows of their own. */
+/** Name of the object in a shared row of refusals that exceed the number of distinct ones. */
 export const SEVERAL = '(several)'
 
 interface Gathered {
@@ -131,18 +131,18 @@ interface Gathered {
   readonly holders: readonly string[]
   /** Number of refusals since the last row. */
   count: number
-  /** Instant of the first of them, as ISO 8601 text. */
+  /** Time of the first of them, as ISO 8601 text. */
   since: string
 }
 
 /**
- * Appends the first of equal refusals at once, and later ones as one row for each REFUSALS_GATHERED_MS, with
- * their count: a key that is refused 1,450 times a second would otherwise fill the log. Refusals are equal
- * when they have the same actor and differ only in their request. Beyond REFUSALS_DISTINCT_MAX distinct
- * refusals of an actor, all its further refusals of one reason are equal. Beyond the limit of the
- * organization (keys are free to make) or of the process, all further refusals of the organization are equal.
- * Every appended row carries the count of its equals. A process that is killed loses the counts since the
- * last row.
+ * Appends the first of several equal refusals immediately, and later ones as one row with their count every
+ * REFUSALS_GATHERED_MS: a key that is refused 1,450 times a second would otherwise fill the log. Refusals are
+ * equal when they have the same actor and differ only in their request. Beyond REFUSALS_DISTINCT_MAX distinct
+ * refusals of an actor, all its further refusals of one reason are equal. Beyond the limit of the organization
+ * (it can create any number of keys) or of the process, all further refusals of the organization are equal.
+ * Every appended row contains the count of the equal refusals. A process that is killed loses the counts since
+ * the last row.
  */
 export class GatheredRefusals {
   readonly #append: (event: AuditEvent) => boolean
@@ -152,7 +152,7 @@ export class GatheredRefusals {
   #distinct = new Map<string, number>()
   #timer: NodeJS.Timeout | null = null
 
-  /** @param append returns false when the log can take no more */
+  /** @param append returns false when the log has no room */
   constructor(append: (event: AuditEvent) => boolean, everyMs = REFUSALS_GATHERED_MS) {
     this.#append = append
     this.#everyMs = everyMs
@@ -166,12 +166,12 @@ export class GatheredRefusals {
     const ofActor = severalOf(event)
     if (this.#counted(identityOf(ofActor))) return true
     if (this.#hasRoom(event)) return this.#begin(ofActor, holdersOf(event))
-    // This row needs no limit: organizations and reasons are few.
+    // These rows need no limit: organizations and reasons are few.
     const ofOrganization = { ...ofActor, workspaceId: null, actor: { kind: event.actor.kind, id: null } }
     return this.#counted(identityOf(ofOrganization)) || this.#begin(ofOrganization, [])
   }
 
-  /** Appends the counts, and counts no more. */
+  /** Appends the counts, and stops counting. */
   close(): void {
     if (this.#timer !== null) clearTimeout(this.#timer)
     this.#timer = null
@@ -194,7 +194,7 @@ export class GatheredRefusals {
     return true
   }
 
-  /** Whether the organization may have another distinct refusal, apart from the row for all further ones. */
+  /** True when the organization may have another distinct refusal in addition to the row for all further ones. */
   #hasRoom({ organizationId }: AuditEvent): boolean {
     return (
       this.#gathered.size < REFUSALS_GATHERED_MAX &&
@@ -216,12 +216,12 @@ export class GatheredRefusals {
     if (this.#gathered.size > 0) this.#timer = setTimeout(() => this.#tick(), this.#everyMs)
   }
 
-  /** Drops refusals without a repetition since their last row: the next one is appended at once again. */
+  /** Drops refusals without a repetition since their last row: the next one is then appended immediately again. */
   #flush(): void {
     this.#distinct = new Map()
     for (const [identity, known] of this.#gathered) {
       const { event, holders, count, since } = known
-      // While the log takes nothing, the count goes on.
+      // While the log has no room, counting continues.
       if (count > 0 && this.#append({ ...event, requestId: null, count, since })) known.count = 0
       if (count === 0) this.#gathered.delete(identity)
       else this.#add(holders)

@@ -3,7 +3,8 @@ import type { Transaction } from './open.ts'
 
 /**
  * Appends events to the chain of their organization, in the transaction of the change that they record. To be
- * called late (before `bump`, which stays last): the organization's lock is held until the commit.
+ * called late in the transaction (but before `bump`, which must be last), since the organization's lock is
+ * held until the commit.
  */
 export async function appendAudit(tx: Transaction, ...events: readonly AuditEvent[]): Promise<void> {
   // Organizations are locked in one order, so that two transactions with the same organizations do not

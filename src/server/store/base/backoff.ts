@@ -11,7 +11,7 @@ const FIRST_MS = 15
 const MOST_MS = 1_000
 const GROWTH = 1.5
 
-/** The waits between looks at a row that another process is about to change: short at first, then longer, with random length. */
+/** Waits between reads of a row that another process is about to change: short at first, then longer, with random length. */
 export class Backoff {
   readonly #options: BackoffOptions
   readonly #beganAt: number

@@ -16,10 +16,9 @@ export interface Newcomers {
 }
 
 /**
- * Whether the organization may have more objects of a kind. Other transactions that ask for the same kind
- * wait until this one ends, so that all count alike. The last lock of a transaction: no transaction that
- * holds it waits for a workspace, an intern or a vault.
- * Failure: quota_exceeded.
+ * Checks whether the organization may have more objects of a kind. Other transactions that check the same kind
+ * wait until this one ends, so that they count its objects too. Must be the last lock of a transaction: no
+ * transaction that holds it waits for a workspace, an intern or a vault. Failure: quota_exceeded.
  * @param byInstallation caps of the store
  */
 export async function holdRoom(
@@ -27,8 +26,8 @@ export async function holdRoom(
   { organizationId, what, more = 1 }: Newcomers,
   byInstallation: Caps = CAPS_DEFAULT,
 ): Promise<Outcome<null>> {
-  // Not the row of the organization: the deletion of a workspace locks that row before the workspace, and the
-  // creation of keys locks the workspace first.
+  // The organization's row cannot serve as the lock: deleting a workspace locks that row before the workspace,
+  // but creating keys locks the workspace first.
   await tx`SELECT pg_advisory_xact_lock(${LOCK_CLASS}::integer, hashtext(${organizationId}::uuid::text))`
   const own = await ownCaps(tx, organizationId)
   const limit = own?.[what] ?? byInstallation[what]

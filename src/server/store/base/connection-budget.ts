@@ -2,19 +2,20 @@ import { FRONT_LIVE_MS } from '../../../schemas/limits/limits.ts'
 import type { Queryable } from './open.ts'
 
 export interface ConnectionBudget {
-  /** Connections that Postgres gives to users without privileges. */
+  /** Connections that Postgres allows to users without privileges. */
   readonly available: number
   /** What sets that bound. */
   readonly by: 'max_connections' | 'role' | 'database'
-  /** Connections that this node wants at most. */
+  /** Most connections that this node may open. */
   readonly wanted: number
-  /** Connections that other nodes with live fronts may hold in all. */
+  /** Connections that other nodes with live fronts may hold in total. */
   readonly elsewhere: number
   readonly fits: boolean
 }
 
 /**
- * Compares the connections that this node and the others may hold with those that Postgres gives. Design §2.
+ * Compares the connections that this node and the others may hold with the number that Postgres allows. Design
+ * §2.
  * @param wanted all connections that this node may hold at once, in any process
  */
 export async function connectionBudget(
@@ -32,9 +33,9 @@ export async function connectionBudget(
   return { available, by, wanted, elsewhere, fits: wanted + elsewhere <= available }
 }
 
-/** The connections that Postgres gives to this role in this database, and what sets that bound. */
+/** The number of connections that Postgres allows for this role in this database, and which setting limits it. */
 export async function connectionLimit(sql: Queryable): Promise<Pick<ConnectionBudget, 'available' | 'by'>> {
-  // -1 is no limit; those of a role do not hold a superuser.
+  // -1 means no limit; limits of a role do not apply to a superuser.
   const [limit] = await sql<Pick<ConnectionBudget, 'available' | 'by'>[]>`
     SELECT available, by FROM (VALUES
       (current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
@@ -45,7 +46,7 @@ export async function connectionLimit(sql: Queryable): Promise<Pick<ConnectionBu
   return limit ?? { available: 0, by: 'max_connections' }
 }
 
-/** The connections that count against a bound now, those of other programs too. */
+/** The connections that currently count against a limit, including those of other programs. */
 export async function connectionsUsed(sql: Queryable, by: ConnectionBudget['by']): Promise<number> {
   const [row] = await sql<{ count: number }[]>`
     SELECT count(*)::int AS count FROM pg_stat_activity

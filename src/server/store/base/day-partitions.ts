@@ -9,19 +9,19 @@ import { makerOf, makingPartitions, tellOfPartitions, type PartitionedTable } fr
 import type { Queryable, Store } from './open.ts'
 import { renewLease } from './retention-lease.ts'
 
-/** Days with partitions made in advance, in addition to the current one. */
+/** Days whose partitions are created in advance, in addition to the current one. */
 const DAYS_AHEAD = 2
-/** Milliseconds that the drop of a day waits for readers and writers of the table. Decision. */
+/** Milliseconds that dropping a day's partition waits for readers and writers of the table. Decision. */
 const DAY_DROP_WAIT_MS = 500
 
-/** A table with a partition for each day, UTC. */
+/** A table with a partition for each UTC day. */
 export interface DailyTable extends PartitionedTable {
   readonly table: 'generations' | 'generation_records' | 'requests' | 'request_segments'
-  /** The column with the number of rows that a row of the table stands for; 1 when left out. */
+  /** The column with the number of rows that a row of the table represents; left out: 1. */
   readonly counted?: 'calls'
 }
 
-/** Makes the partitions of today and the next days, where they are missing. @returns number of new ones */
+/** Creates missing partitions for today and the next days. @returns number of new ones */
 export async function ensureDays(
   { sql }: Store,
   daily: DailyTable,
@@ -33,7 +33,7 @@ export async function ensureDays(
   return { partitions }
 }
 
-/** Runs a write; where the days of these instants, Unix milliseconds, have no partition, makes them first. */
+/** Runs a write; if the days of these times (Unix milliseconds) have no partitions, creates them first. */
 export function withDays<T>(
   store: Store,
   { daily, instants }: { readonly daily: DailyTable; readonly instants: () => Iterable<number> },
@@ -45,8 +45,8 @@ export function withDays<T>(
 }
 
 /**
- * Drops whole days of a kind of rows, of each of its tables: a day goes when its last row is old enough.
- * @param keptDays 0 = without end
+ * Drops whole days of a kind of rows, in each of its tables: a day is dropped when its last row is old enough.
+ * @param keptDays 0 = rows are kept forever
  */
 export function prunedDays(
   store: Store,
@@ -101,7 +101,7 @@ async function daysOf(sql: Queryable, { table }: DailyTable): Promise<readonly D
   const rows = await sql<Day[]>`
     SELECT c.relname::text AS partition, to_date(right(c.relname, 10), 'YYYY_MM_DD')::text AS day
     FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = ${table}::text::regclass ORDER BY day`
-  // Only a name that Sluice has made may become part of a statement.
+  // Only a name in Sluice's own form may become part of a statement.
   return rows.filter(
     ({ partition }) =>
       partition.startsWith(`${table}_`) && /^\d{4}_\d{2}_\d{2}$/.test(partition.slice(table.length + 1)),
@@ -121,7 +121,7 @@ interface DueDay {
   readonly lease: RetentionLease
 }
 
-/** @returns number of rows; null when another process has the lease */
+/** @returns number of dropped rows; null when another process has the lease */
 function drop({ sql }: Store, { partition, daily, lease }: DueDay): Promise<number | null> {
   return sql.begin(async (tx) => {
     await tx.unsafe(`SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = ${DAY_DROP_WAIT_MS}`)

@@ -13,7 +13,7 @@ export interface EpochFeedOptions {
 }
 
 export interface RunningEpochFeed extends EpochFeed {
-  /** @returns whether a poll that began after the call was good */
+  /** @returns true when a poll that began after the call succeeded */
   poll(): Promise<boolean>
   close(): Promise<void>
 }
@@ -26,15 +26,15 @@ interface PolledRow {
 }
 
 /**
- * Follows the epoch by polling its row, and applies hints at once in any order. The first poll is under way
- * when this returns; until a poll succeeds `lastGoodPollAtMs` is 0.
+ * Follows the epoch by polling its row, and applies hints immediately, in any order. The first poll is in
+ * progress when this returns; until a poll succeeds `lastGoodPollAtMs` is 0.
  */
 export function openEpochFeed(options: EpochFeedOptions): RunningEpochFeed {
   return new Feed(options)
 }
 
 class Feed implements RunningEpochFeed {
-  /** A connection of its own: a poll must not wait for loads. */
+  /** A separate connection, so that polls do not wait for loads. */
   readonly #lane: Store
   readonly #log: Log
   readonly #listeners = new Set<(change: Change) => void>()
@@ -44,9 +44,9 @@ class Feed implements RunningEpochFeed {
   #lastGoodPollAtMs = 0
   readonly #openedAtMs = Date.now()
   #isBehind = false
-  /** The last poll was not good. */
+  /** True when the last poll failed. */
   #isAway = false
-  /** The outage is logged: one outage has one log line. */
+  /** True when the current outage was logged: each outage has one log line. */
   #isLogged = false
   #polling: Promise<void> | null = null
   #isClosed = false
@@ -92,14 +92,14 @@ class Feed implements RunningEpochFeed {
 
   /**
    * Applies a hint before the store is asked. The channel may lose, reorder and even make up messages (two
-   * installations on one Redis), so the number itself is believed only from the store. The store is asked at
-   * once: another revocation may lie between.
+   * installations on one Redis), so the epoch number is accepted only from the store. The store is polled
+   * immediately, since another revocation may have happened in between.
    */
   #takeHint(change: Invalidation): void {
     if (this.#isClosed) return
     this.#notify(change)
     if (change.n <= this.#epoch) return
-    // A poll under way may have read before this change committed.
+    // A poll in progress may have read before this change committed.
     if (this.#polling === null) void this.#pollOnce()
     else this.#isBehind = true
   }
@@ -125,8 +125,8 @@ class Feed implements RunningEpochFeed {
         ORDER BY i.n LIMIT ${INVALIDATIONS_READ_MAX + 1}`,
       )
     } catch (problem) {
-      // A single slow poll means a busy machine, for example while a front starts; the overdue time begins to
-      // count with the second one.
+      // A single slow poll means a busy machine, for example while a front starts; the outage counts from the
+      // second one.
       const isOutage = this.#isAway || !(problem instanceof StoreSlow)
       if (!this.#isClosed && !this.#isLogged && isOutage) {
         this.#log.warn('epoch.away', { cause: problem })
@@ -143,7 +143,7 @@ class Feed implements RunningEpochFeed {
     this.#isAway = false
     this.#isLogged = false
     this.#apply(seen, rows)
-    // The wall clock, since grace is counted across a sleep of the machine too.
+    // The wall clock, so that the grace period also counts while the machine sleeps.
     this.#lastGoodPollAtMs = Date.now()
   }
 
@@ -157,7 +157,7 @@ class Feed implements RunningEpochFeed {
       epoch >= seen &&
       changes.length === epoch - seen &&
       changes.length <= INVALIDATIONS_READ_MAX
-    // Not complete: the first poll, rows pruned meanwhile, too many rows, or a database that was set back.
+    // Changes may be missing: at the first poll, after pruned rows, with too many rows, or after a restore of the database.
     if (!isWhole) this.#notify({ kind: 'everything' })
     else for (const change of changes) this.#notify(change)
     this.#epoch = epoch

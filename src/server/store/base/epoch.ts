@@ -2,9 +2,9 @@ import type { CachedKind, Invalidation } from '../../ports/keys/keys.ts'
 import type { Transaction } from './open.ts'
 
 /**
- * Informs caches of a change. To be called as the last statement of the transaction that makes the change:
- * the lock on the epoch's row is held until the commit, so that numbers are in commit order, and every other
- * change waits for the lock.
+ * Informs caches of a change. To be called as the last statement of the transaction with the change: the lock
+ * on the epoch's row is held until the commit, so that numbers are in commit order, and every other change
+ * waits for the lock.
  * @returns the invalidation, to be published as a hint once the transaction has committed. Source: design §3.
  */
 export async function bump(tx: Transaction, kind: CachedKind, id: string): Promise<Invalidation> {

@@ -6,7 +6,7 @@ import type { Queryable, Transaction } from './open.ts'
 import { workspaceOf, workspaceRows, type WorkspaceRow } from './workspace-rows.ts'
 
 /**
- * Finds a workspace by UUID or slug, in one organization or in all; a deleted workspace is unknown.
+ * Finds a workspace by UUID or slug, in one organization or in all of them; a deleted workspace is unknown.
  * @param reference null = the default workspace. Failures: workspace_unknown, reference_ambiguous.
  */
 export async function findWorkspace(
@@ -24,8 +24,8 @@ export async function findWorkspace(
 }
 
 /**
- * Id of an organization's workspace, by UUID or slug; a deleted workspace is found by its UUID alone.
- * Failure: workspace_unknown.
+ * Id of an organization's workspace, by UUID or slug; a deleted workspace is found only by its UUID. Failure:
+ * workspace_unknown.
  */
 export async function workspaceIdOf(
   sql: Queryable,
@@ -49,9 +49,9 @@ const AMBIGUOUS = {
 }
 
 /**
- * Keeps a workspace from being deleted before the commit. A transaction that makes an object of the workspace
- * calls this first, since the deletion of the workspace ends only the objects that it finds. @returns false
- * when the workspace is gone
+ * Keeps a workspace from being deleted before the commit. A transaction that creates an object in the
+ * workspace calls this first, since deleting the workspace removes only the objects that exist at that time.
+ * @returns false when the workspace no longer exists
  */
 export async function holdWorkspace(tx: Transaction, id: string): Promise<boolean> {
   const [row] = await tx`SELECT 1 FROM workspaces WHERE id = ${id} AND deleted_at IS NULL FOR SHARE`
@@ -60,7 +60,7 @@ export async function holdWorkspace(tx: Transaction, id: string): Promise<boolea
 
 /**
  * Does the same as `holdWorkspace` for several workspaces.
- * @param mode `skip locked`: without workspaces that another transaction has locked right now
+ * @param mode `skip locked`: skips workspaces that another transaction has locked now
  * @returns ids of the workspaces that are held
  */
 export async function holdWorkspaces(
@@ -92,7 +92,7 @@ export async function lockWorkspace(
   return row === undefined ? null : workspaceOf(row)
 }
 
-/** Null for a text that can name no workspace: Postgres holds no U+0000 in a text, and throws at one. */
+/** Null for a text that cannot name a workspace: Postgres does not allow U+0000 in a text and would throw. */
 function namedBy(sql: Queryable, reference: string) {
   if (reference.includes('\0')) return null
   return isId(reference) ? sql`w.id = ${reference}` : sql`w.slug = ${reference}`

@@ -1,34 +1,34 @@
 import type postgres from 'postgres'
 import type { JsonColumn, Queryable } from './open.ts'
 
-/** Columns that a guarded table has: `id`, `state text`, `attempt integer`, `lease_until timestamptz`. */
+/** A guarded table; it has the columns: `id`, `state text`, `attempt integer`, `lease_until timestamptz`. */
 export interface GuardedTable<S extends string> {
   readonly table: string
-  /** States in which work is left; a row in another state is never claimed. */
+  /** States in which work remains; a row in another state is never claimed. */
   readonly claimable: readonly S[]
-  /** A state whose leases count from the instant in this column, where that instant is still to come. */
+  /** A state whose leases start at the time in this column if that time is in the future. */
   readonly busyUntil?: { readonly state: S; readonly column: string }
-  /** Columns of returned rows, of the table as `t`; all columns when left out. */
+  /** Columns of returned rows, with the table as `t`; left out: all columns. */
   readonly whole?: string
-  /** An integer column whose latest value claims carry as `kept` when they are renewed or released together. */
+  /** An integer column that is set to the claim's `kept` when claims are renewed or released together. */
   readonly kept?: string
 }
 
 /** A row that this process holds until `attempt` changes. */
 export interface Claim<S extends string> {
   readonly id: string
-  /** The fencing token: a later claim has a higher one, and then no write of this claim succeeds. */
+  /** The fencing token: a later claim has a higher one, after which no write with this claim succeeds. */
   readonly attempt: number
   /** The state at the moment of the claim. */
   readonly state: S
 }
 
 export interface GuardedRows<S extends string> extends GuardedBatches<S> {
-  /** @returns ids of rows whose lease has run out, the longest first */
+  /** @returns ids of rows whose lease has expired, the longest expired first */
   due(sql: Queryable, countMax: number): Promise<readonly string[]>
-  /** @returns null when another process has the row, the row is not due yet, or no work is left */
+  /** @returns null when another process has the row, the row is not due yet, or no work remains */
   claim(sql: Queryable, id: string, leaseMs: number): Promise<Claim<S> | null>
-  /** Renews the lease from now on. @returns false when another process has the row */
+  /** Renews the lease; it lasts from now. @returns false when another process has the row */
   renew(sql: Queryable, claim: Claim<S>, leaseMs: number): Promise<boolean>
   /**
    * Changes the state of the row, and keeps the lease.
@@ -37,17 +37,17 @@ export interface GuardedRows<S extends string> extends GuardedBatches<S> {
    * state of the claim
    */
   advance<T extends S>(sql: Queryable, claim: Claim<S>, to: T, set?: Columns): Promise<Claim<T> | null>
-  /** Gives the row back, due after `dueInMs`. @returns false when another process had the row already */
+  /** Releases the row; it is due after `dueInMs`. @returns false when another process already had the row */
   release(sql: Queryable, claim: Claim<S>, dueInMs: number): Promise<boolean>
 }
 
-/** The same operations for many rows at once, and with rows as results. Ids in tables of such rows are `text`. */
+/** The same operations for many rows at once, and with rows as results. In their tables the id column is `text`. */
 export interface GuardedBatches<S extends string> {
-  /** A condition on rows with work, which an index on the claimable states can meet. */
+  /** A condition for rows with work that an index on the claimable states can serve. */
   hasWork(sql: Queryable): Fragment
   /**
    * Claims the due rows among the ids that `chosen` selects; that query has locked them. @returns the rows,
-   * and the instant as `read_at`
+   * and the current time as `read_at`
    */
   claimAll<R extends object>(sql: Queryable, chosen: Fragment, leaseMs: number): Promise<readonly R[]>
   /**
@@ -70,9 +70,10 @@ export type Fragment = postgres.PendingQuery<postgres.Row[]>
 export type Columns = Readonly<Record<string, string | number | boolean | Date | JsonColumn | null>>
 
 /**
- * The state machine of jobs, outbox, pending files and idempotency records: a row with a state and an
- * attempt. Instants are Postgres' own, so that claiming processes need no common clock. `clock_timestamp()`
- * is used, since `now()` stands still in a transaction and would make leases short. Source: design §3.
+ * The state machine of jobs, outbox, pending files and idempotency records: a row with a state and an attempt.
+ * All times are by the clock of Postgres, so that claiming processes need no common clock. `clock_timestamp()`
+ * is used because `now()` does not advance within a transaction and would make leases too short. Source:
+ * design §3.
  */
 export function guardedRows<S extends string>(guarded: GuardedTable<S>): GuardedRows<S> {
   const { table } = guarded
@@ -101,7 +102,7 @@ export function guardedRows<S extends string>(guarded: GuardedTable<S>): Guarded
       return count === 1 ? { ...claim, state: to } : null
     },
     async release(sql, claim, dueInMs) {
-      // The attempt grows, so that work which the previous holder left running cannot write either.
+      // The attempt increases, so that work that the previous holder still runs cannot write any more.
       const { count } = await sql`
         UPDATE ${sql(table)} SET attempt = attempt + 1, lease_until = ${after(sql, dueInMs)} WHERE ${ours(sql, claim)}`
       return count === 1
@@ -116,8 +117,8 @@ function batchesOf<S extends string>({
   whole = 't.*',
   kept,
 }: GuardedTable<S>): GuardedBatches<S> {
-  // The states are literals: a prepared statement with parameters might not use an index on these states
-  // alone.
+  // The states are literals: a prepared statement with parameters might not use an index that is limited to
+  // these states.
   const open = claimable.map((state) => `'${state}'`).join(', ')
   const isOpen = (sql: Queryable) => sql`state IN (${sql.unsafe(open)})`
   const leaseEnd = (sql: Queryable, ms: number) =>
@@ -134,7 +135,7 @@ function batchesOf<S extends string>({
     held AS MATERIALIZED (
       SELECT t.id, x.kept FROM ${sql(table)} t JOIN x ON x.id = t.id AND x.attempt = t.attempt WHERE ${isOpen(sql)} ORDER BY t.id FOR UPDATE OF t)`
   return {
-    // The clock in a subquery is read once, and can then be compared with an index.
+    // In a subquery the clock is read only once, so the comparison can use an index.
     hasWork: (sql) => sql`${isOpen(sql)} AND lease_until < (SELECT clock_timestamp())`,
     async claimAll<R extends object>(sql: Queryable, chosen: Fragment, leaseMs: number) {
       const rows = await sql<Returned[]>`

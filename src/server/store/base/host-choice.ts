@@ -5,10 +5,10 @@ import { NoHost } from '../../../schemas/values/store-urls.ts'
 
 /** Milliseconds for which connections that open together share one choice, or one refusal. Decision. */
 const CHOICE_MS = 500
-/** Code of a server that is not what `target_session_attrs` asks for. */
+/** Error code for a server that does not match `target_session_attrs`. */
 export const WRONG_SESSION = 'WRONG_SESSION'
 
-/** Why a host was not chosen, by the codes of the library and the system. */
+/** Reasons why a host was not chosen, by error code of the library and the system. */
 const REASONS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'refuses connections',
   CONNECT_TIMEOUT: 'does not answer',
@@ -26,7 +26,7 @@ export interface HostPlace {
   readonly port: number
 }
 
-/** What a host says of itself. */
+/** State that a host reports. */
 export interface HostState {
   readonly isStandby: boolean
   /** True when its sessions begin read-only. */
@@ -34,9 +34,9 @@ export interface HostState {
 }
 
 /**
- * Chooses a host for each connection that opens: the one before it when that is still what is asked for, else the
- * first in order. The library (3.4.9) would go from host to host without a rest and without an end while none of
- * them is, and no statement would learn of it.
+ * Chooses a host for each new connection: the previous one if it still matches `target_session_attrs`,
+ * otherwise the first match in order. While no host matches, the library (3.4.9) would try host after host
+ * endlessly without a pause, and statements would never fail.
  */
 export class HostChoice {
   readonly #places: readonly HostPlace[]
@@ -46,7 +46,7 @@ export class HostChoice {
   #choosing: Promise<HostPlace> | null = null
   #isEnded = false
 
-  /** @param session value of `target_session_attrs`; null: any @param look asks a host, and rejects when it does not answer */
+  /** @param session value of `target_session_attrs`; null: any @param look queries the state of a host, and rejects when it does not answer */
   constructor(
     places: readonly HostPlace[],
     session: string | null,
@@ -57,13 +57,13 @@ export class HostChoice {
     this.#look = look
   }
 
-  /** A socket for the library, which is connecting; one that ends with the reason when no host is found. */
+  /** A connecting socket for the library; when no host is found, a socket that fails with the reason. */
   async socket(): Promise<Duplex> {
     try {
       const { host, port } = await this.#chosen()
       if (this.#isEnded) throw new Error('the Postgres client is closed')
       const socket = connect(port, host).once('error', () => this.forget())
-      // The library reads from them which name the certificate must have.
+      // From these the library takes the name that the certificate must have.
       return Object.assign(socket, { host, port })
     } catch (problem) {
       return failing(problem as Error)
@@ -75,7 +75,7 @@ export class HostChoice {
     this.#choosing = null
   }
 
-  /** The library would keep a connection that opens after its end. */
+  /** The library would keep a connection that opens after the library was closed. */
   end(): void {
     this.#isEnded = true
   }
@@ -119,7 +119,7 @@ export class HostChoice {
   }
 }
 
-/** Takes what the library writes, which it would write on its next socket, and then fails. */
+/** A socket that accepts the library's first write, which would otherwise be sent on its next socket, and then fails. */
 function failing(problem: Error): Duplex {
   return new Duplex({
     read: () => undefined,
@@ -127,12 +127,12 @@ function failing(problem: Error): Duplex {
   })
 }
 
-/** `second`: where no host is better. */
+/** `second`: used if no host is better. */
 type Fit = 'good' | 'second' | 'standby' | 'primary'
 
 function fitOf(session: string | null, { isStandby, isReadOnly }: HostState): Fit {
   if (session === 'primary') return isStandby ? 'standby' : 'good'
-  // Of two primaries, one of which was made read-only by a setting, the other one is meant; reads go on at one.
+  // If one of two primaries was made read-only by a setting, the other one is chosen; reads continue on a read-only primary.
   if (session === 'read-write') return isStandby ? 'standby' : isReadOnly ? 'second' : 'good'
   if (session === 'standby') return isStandby ? 'good' : 'primary'
   if (session === 'read-only') return isStandby || isReadOnly ? 'good' : 'primary'

@@ -36,14 +36,14 @@ export interface IdempotencyOptions extends BackoffOptions {
 }
 
 export interface IdempotencyStore extends Idempotency {
-  /** Stops renewing leases: claims under way end with their leases. */
+  /** Stops renewing leases: open claims end with their leases. */
   close(): void
 }
 
 type State = 'running' | 'answered'
 const claimRows = guardedRows<State>({ table: 'idempotency', claimable: ['running'] })
 
-/** Rows of answers, and the leases of this process's claims. */
+/** Manages the rows of answers and the leases of this process's claims. */
 export function openIdempotency(options: IdempotencyOptions): IdempotencyStore {
   return new AnswerStore(options)
 }
@@ -54,9 +54,9 @@ export function idempotencyIdOf({ key, apiKeyHash }: Repeatable): string {
 }
 
 /**
- * Keeps an answer, for a store in the transaction that makes the object of the answer.
- * @returns false when another process has the claim by now, or the claim is answered: the transaction must
- * then be undone
+ * Stores an answer; called by a store in the transaction that creates the object of the answer.
+ * @returns false when another process has taken the claim, or the claim is already answered: the transaction
+ * must then be rolled back
  */
 export async function keepAnswer(
   sql: Queryable,
@@ -71,7 +71,7 @@ export async function keepAnswer(
   return count === 1
 }
 
-/** Does the same as `keepAnswer` for several answers. @returns false when an answer is not kept; the others may be */
+/** Does the same as `keepAnswer` for several answers. @returns false when an answer was not stored; others may have been */
 export async function keepAnswers(
   sql: Queryable,
   kept: readonly { readonly claim: IdempotencyClaim; readonly answer: KeptAnswer }[],
@@ -92,13 +92,13 @@ export async function keepAnswers(
   return count === kept.length
 }
 
-/** True while a call runs under the key, or its answer is kept. Records of files are separate and not seen here. */
+/** True while a call with the key is running or its answer is stored. Records of files are separate and not checked here. */
 export async function isTaken(sql: Queryable, id: string): Promise<boolean> {
   const [row] = await sql`SELECT 1 FROM idempotency WHERE id = ${id} AND (${isFree(sql)}) IS NOT TRUE`
   return row !== undefined
 }
 
-/** The row belongs to no call any more: the next call takes it over. */
+/** A condition for a row that no longer belongs to a call: the next call takes it over. */
 function isFree(sql: Queryable) {
   return sql`(idempotency.state = 'running' AND idempotency.lease_until < clock_timestamp())
     OR idempotency.answered_at < clock_timestamp() - ${IDEMPOTENCY_KEPT_MS} * interval '1 ms'`
@@ -120,9 +120,9 @@ async function tryBegin(sql: Sql, idempotency: Repeatable, leaseMs: number): Pro
   if (begun !== undefined) return { kind: 'first', claim: { id, attempt: begun.attempt } }
   const [row] = await sql<AnswerRow[]>`
     SELECT request_digest, body_sha256, answer, (${isFree(sql)}) AS "isFree" FROM idempotency WHERE id = ${id}`
-  // Without a row in this table, a file has the key.
+  // When this table has no row, the key belongs to a file.
   if (row === undefined) return { kind: 'mismatch' }
-  // The first call ended between the two looks.
+  // The first call ended between the two reads.
   if (row.isFree === true) return { kind: 'running' }
   if (row.request_digest !== requestDigest) return { kind: 'mismatch' }
   if (row.body_sha256 === null || row.answer === null) return { kind: 'running' }
@@ -179,7 +179,7 @@ class AnswerStore implements IdempotencyStore {
   async #first(claim: IdempotencyClaim, signal: AbortSignal | undefined): Promise<Outcome<ClaimOrAnswer>> {
     this.#claims.set(claim, null)
     if (signal?.aborted !== true) return ok({ kind: 'first', claim })
-    // The caller has left, and no other code would end the claim.
+    // The caller has left, and nothing else would end the claim.
     await this.forget(claim)
     return { ok: false, failure: endedBy(signal) }
   }

@@ -5,7 +5,7 @@ import type { Queryable } from './open.ts'
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
-/** UUIDv7: rows of one table lie in order of birth. */
+/** UUIDv7: rows of one table are ordered by creation. */
 export function newId(): string {
   return v7()
 }
@@ -16,8 +16,8 @@ export function isId(text: string): boolean {
 }
 
 /**
- * A subquery of these ids. The ids are one text, so that any number of them is one prepared statement; the
- * client cannot send arrays without their types.
+ * A subquery of these ids. The ids are sent as one text, so that one prepared statement serves any number of
+ * them; the client cannot send arrays without knowing their types.
  */
 export function idList(sql: Queryable, ids: readonly string[]): Fragment {
   return sql`(SELECT unnest(string_to_array(${ids.join(',')}, ',')::uuid[]))`
@@ -42,7 +42,7 @@ function sortable(): string {
   return `${Date.now().toString(16).padStart(12, '0')}${randomBytes(10).toString('hex')}`
 }
 
-/** `gen_`, made like the id of a file. */
+/** An id with the prefix `gen_`, created in the same way as a file id. */
 export function newGenerationId(): string {
   return `gen_${sortable()}`
 }

@@ -12,15 +12,15 @@ const GONE_CODES = new Set([
 /** Severities after which the server closes the connection. */
 const LAST_WORDS = /^(FATAL|PANIC)$/
 
-/** Gets each statement and each transaction that begins. */
+/** Receives the promise of each statement and each transaction that begins. */
 export type Note = (answer: Promise<unknown>) => void
 
 /**
- * Keeps a transaction off a connection that is gone. The library (3.4.9) still sends its `rollback` there,
- * and any other statement of the transaction; that write finds no socket, in a callback where no caller can
- * catch the error, and ends the process or leaves a connection that never writes again
- * (porsager/postgres#1154, #1208). The caller of the transaction gets the error of the loss, while the
- * library goes on waiting for the transaction, which is dropped with the connection.
+ * Keeps a transaction from using a connection that is lost. The library (3.4.9) would still send `rollback`
+ * and any other statement of the transaction on it. That write fails for lack of a socket, in a callback where
+ * no caller can catch the error, and ends the process or leaves a connection that never writes again
+ * (porsager/postgres#1154, #1208). The caller of the transaction receives the error of the loss; the library
+ * continues to wait for the transaction, which is dropped with the connection.
  */
 export function keepOffLostConnections(sql: postgres.Sql, note: Note = () => undefined): postgres.Sql {
   const begin = sql.begin.bind(sql) as Begin
@@ -43,8 +43,9 @@ export function keepOffLostConnections(sql: postgres.Sql, note: Note = () => und
       }
     })
     note(outcome)
-    // The library's promise rejects as soon as the socket is closed, whatever the transaction is doing. If
-    // the network drops packets that is a quarter of an hour later, so the loss is reported at once.
+    // The library's promise rejects as soon as the socket is closed, regardless of the state of the transaction.
+    // If the network drops packets, the socket is closed only after a quarter of an hour; therefore the loss is
+    // reported immediately.
     return Promise.race([outcome, lost]).catch((problem: unknown) => {
       isLost = true
       throw problem
@@ -56,15 +57,15 @@ export function keepOffLostConnections(sql: postgres.Sql, note: Note = () => und
 type Run = (tx: postgres.TransactionSql) => unknown
 type Begin = (...given: [Run] | [string, Run]) => Promise<unknown>
 
-/** A new promise for each call: waiters of a shared one would never be released. */
+/** A new promise for each call: waiters on a shared one would never be freed from memory. */
 function never(): Promise<never> {
   return new Promise(() => undefined)
 }
 
 function isLoss(problem: unknown): boolean {
   if (problem instanceof postgres.PostgresError) return LAST_WORDS.test(problem.severity)
-  // The library adds the statement to its errors; an error without one, such as that of a reader that left,
-  // is no loss.
+  // The library adds the statement to its errors; an error without one, such as that of a reader that left, is
+  // not a lost connection.
   return (
     problem instanceof Error &&
     'query' in problem &&
@@ -72,7 +73,7 @@ function isLoss(problem: unknown): boolean {
   )
 }
 
-/** A statement after the loss waits without end, as its transaction does. */
+/** A statement after the loss waits forever, as its transaction does. */
 function noted<S extends postgres.Sql | postgres.TransactionSql>(
   sql: S,
   note: Note,

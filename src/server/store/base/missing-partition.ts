@@ -1,23 +1,27 @@
 import postgres from 'postgres'
 import type { Queryable, Store } from './open.ts'
 
-/** SQLSTATE of a violated check, also for a row without a partition. */
+/** SQLSTATE of a violated check; also used for a row without a partition. */
 const CHECK_VIOLATION = '23514'
 
-/** Writes of rows that found no partition. Decision: the first makes it, and a second meets a stale connection. */
+/**
+ * Attempts to write rows that have no partition. Decision: after the first attempt the partition is created,
+ * and a second may use a connection that does not know it yet.
+ */
 const PARTITION_TRIES_MAX = 4
 
-/** A table in partitions, which the schema's function `<table>_partition` makes. */
+/** A partitioned table; the schema's function `<table>_partition` creates the partitions. */
 export interface PartitionedTable {
   readonly table: 'generations' | 'generation_records' | 'ledger' | 'requests' | 'request_segments'
-  /** The column that says which partition a row goes to. */
+  /** The column that determines the partition of a row. */
   readonly keyColumn: string
 }
 
 /**
- * Runs a write; where a row has no partition to go to, makes the partitions and runs the write again. They have
- * a transaction of their own, so that other writers do not wait.
- * @param days days whose partitions the write may need, `YYYY-MM-DD`; asked when one is missing
+ * Runs a write; if a row has no partition, creates the partitions and runs the write again. They are created
+ * in a separate transaction, so that other writers do not wait.
+ * @param days returns the days whose partitions the write may need, `YYYY-MM-DD`; called only when one is
+ * missing
  */
 export async function makingPartitions<T>(
   { sql }: Pick<Store, 'sql'>,
@@ -37,16 +41,16 @@ export async function makingPartitions<T>(
   }
 }
 
-/** The schema's function that makes the partition of a day where it is missing. */
+/** Name of the schema's function that creates the partition of a day if it is missing. */
 export function makerOf({ table }: PartitionedTable): string {
   return `${table}_partition`
 }
 
 /**
  * Notifies every connection again of a table's partitions. Postgres does so when one is attached, but a
- * connection that reads the partitions for the first time at that instant keeps what it has read: it would go
- * on without the new one, and so would its reads, until the next is attached. The statement sets the value
- * that is set already, and waits for no reader and no writer.
+ * connection that reads the partitions for the first time at that moment keeps the old list: its reads and
+ * writes would not see the new partition until the next one is attached. The statement sets a value to what it
+ * already is, and does not wait for readers or writers.
  */
 export async function tellOfPartitions(
   sql: Queryable,
@@ -56,8 +60,9 @@ export async function tellOfPartitions(
 }
 
 /**
- * True when a row had no partition to go to. A failed check has a constraint's name, and a missing partition
- * has none; the message of the server depends on its language.
+ * True when there was no partition for a row. The error of a failed check contains the name of a constraint,
+ * that of a missing partition does not; the message cannot be used because it depends on the server's
+ * language.
  */
 function isPartitionMissing(problem: unknown): boolean {
   return (

@@ -10,7 +10,7 @@ export function unknownName(failure: FailureName, unknown: string, names: readon
   return fail(failure, { detail: `${shown(unknown)} was not found.${hintOf(nearest(unknown, names))}` })
 }
 
-/** @param organizationId null = all organizations, for the command line alone: a caller sees names of its own organization */
+/** @param organizationId null = all organizations, only for the command line: a caller may see only names of its own organization */
 export async function workspaceUnknown(
   sql: Queryable,
   reference: string | null,
@@ -28,7 +28,7 @@ export async function workspaceUnknown(
   )
 }
 
-/** For the command line and the operator's settings alone: offers names of all organizations. */
+/** Only for the command line and the operator's settings, since it offers names of all organizations. */
 export async function organizationUnknown(sql: Queryable, reference: string | null): Promise<Refused> {
   if (reference === null) return fail('organization_unknown')
   const rows = await sql<

@@ -20,34 +20,34 @@ export interface StoreOptions {
   readonly poolMax: number
   /** Name of the connections in `pg_stat_activity`. */
   readonly applicationName: string
-  /** Milliseconds without any answer, while some are awaited, after which the connections count as dead. */
+  /** Milliseconds without any answer to pending statements after which the connections count as dead. */
   readonly silenceMsMax?: number
   /** Milliseconds without statements after which a connection is closed. */
   readonly idleMsMax?: number
   /** Milliseconds that a statement may wait for a lock. */
   readonly lockMsMax?: number
-  /** Seconds that a try to connect may take. */
+  /** Seconds that an attempt to connect may take. */
   readonly connectSMax?: number
-  /** Caps of organizations without own caps; left out: those of a new installation. */
+  /** Caps for organizations that have none of their own; left out: those of a new installation. */
   readonly caps?: Caps
 }
 
-/** Milliseconds, longer than a wait for a lock: connections that all wait for a lock are alive. */
+/** Milliseconds; longer than a wait for a lock, since connections may all wait for a lock without being dead. */
 const SILENCE_MS_MAX = LOCK_WAIT_MS_MAX + 1_000
-/** Milliseconds for the answer to a look whether connections are silent. Decision. */
+/** Milliseconds for the answer to a check whether connections are silent. Decision. */
 const LOOK_MS_MAX = 1_000
 /**
- * Milliseconds without statements after which a connection is closed: each is a process of Postgres, with
- * some megabytes. Decision.
+ * Milliseconds without statements after which a connection is closed: each is a process of Postgres that takes
+ * several megabytes. Decision.
  */
 const IDLE_MS_MAX = 60_000
 /** Milliseconds between two replacements of read-only connections. Decision. */
 const READ_ONLY_REPLACE_MS = 1_000
-/** SQLSTATE of a write that a read-only session refuses. */
+/** SQLSTATE of a refused write in a read-only session. */
 const READ_ONLY = '25006'
-/** Seconds that a try to connect may take. */
+/** Seconds that an attempt to connect may take. */
 export const CONNECT_S_MAX = 2
-/** Seconds between two tries to connect; the library's own pause grows to 20. */
+/** Seconds between two attempts to connect; the library's own pause grows to 20. */
 const RECONNECT_S_MAX = 0.5
 
 export class StoreSlow extends Error {
@@ -62,7 +62,7 @@ class StoreReadOnly extends Error {
   }
 }
 
-/** True when a session may not write: its server is a standby, or it began with that setting. */
+/** True when a session may not write: its server is a standby, or the session began with that setting. */
 export async function isReadOnly(sql: Queryable): Promise<boolean> {
   const [row] = await sql<{ isReadOnly: boolean }[]>`
     SELECT current_setting('transaction_read_only')::bool AS "isReadOnly"`
@@ -71,14 +71,14 @@ export async function isReadOnly(sql: Queryable): Promise<boolean> {
 
 interface Client {
   readonly sql: Sql
-  /** When the first statement after the last answer was made; null: none was. Monotonic milliseconds. */
+  /** Monotonic milliseconds at which the first statement after the last answer was sent; null: there was none. */
   owesSince: number | null
 }
 
 /** The connections of one process to Postgres. */
 export class Store {
   readonly options: StoreOptions
-  /** The client of the present connections; it may be kept. */
+  /** The client of the current connections; callers may keep it. */
   readonly sql: Sql
   #client: Client
   #replacedAt = -Infinity
@@ -91,18 +91,20 @@ export class Store {
   }
 
   /**
-   * Opens all connections of the pool, if Postgres is reachable: the first calls that come together do not
-   * wait for connections.
+   * Opens all connections of the pool, if Postgres is reachable: the first concurrent calls do not wait for
+   * connections.
    */
   async warm(): Promise<void> {
-    // The library takes an idle connection first, then a new one, and a busy one only when there is no other.
+    // The library first uses an idle connection, then a new one, and a busy one only when there is no other, so
+    // these statements open all connections.
     await Promise.allSettled(Array.from({ length: this.options.poolMax }, () => this.#client.sql`SELECT 1`))
   }
 
   /**
    * Waits at most `timeoutMs`; then rejects with StoreSlow. The statement itself ends by its own timeout in
-   * the server. When no answer came for a while the connections are replaced: a network path that drops
-   * packets would otherwise hold them for the quarter of an hour that TCP tries. An idle store is not silent.
+   * the server. After some time without answers the connections are replaced: otherwise a network path that
+   * drops packets would block them for a quarter of an hour, until TCP gives up. An idle store does not count
+   * as silent.
    */
   async within<T>(timeoutMs: number, run: (sql: Sql) => PromiseLike<T>): Promise<T> {
     try {
@@ -113,7 +115,10 @@ export class Store {
     }
   }
 
-  /** Bounded by its statements alone. Meanwhile the store looks whether its connections are silent, for those that nothing asks by `within`. */
+  /**
+   * Its time is limited only by the timeouts of its statements. Meanwhile the store checks whether its
+   * connections are silent, in case no call of `within` checks them.
+   */
   async watched<T>(run: (sql: Sql) => PromiseLike<T>): Promise<T> {
     const { silenceMsMax = SILENCE_MS_MAX } = this.options
     const look = (): void => void this.within(LOOK_MS_MAX, (sql) => sql`SELECT 1`).catch(() => undefined)
@@ -143,8 +148,8 @@ export class Store {
   }
 
   /**
-   * Statements without `within` wait for a host that no longer answers. Where another host may take its place,
-   * those that are awaited for too long are given up, unless a new connection is answered.
+   * Statements without `within` wait for a host that no longer answers. If there may be another host,
+   * statements that have waited too long are given up, unless a new connection gets an answer.
    */
   #lookAgain(): void {
     this.#looking ??= setTimeout(() => {
@@ -179,7 +184,7 @@ export class Store {
 
   /**
    * A session that began on a read-only server or database stays read-only, while new ones may write: after a
-   * failover, the name may lead to the old primary for a moment.
+   * failover the name may still resolve to the old primary for a moment.
    */
   #replaceReadOnly(): void {
     if (performance.now() - this.#replacedAt < READ_ONLY_REPLACE_MS) return
@@ -187,7 +192,7 @@ export class Store {
     this.#replace(STATEMENT_MS_MAX / 1_000)
   }
 
-  /** @param endS seconds that running statements of the old connections have */
+  /** @param endS seconds for running statements of the old connections to end */
   #replace(endS: number): void {
     const old = this.#client.sql
     this.#client = this.#connect()
@@ -196,7 +201,7 @@ export class Store {
 
   #connect(): Client {
     const hasMoreHosts = readPostgresUrl(this.options.url).hosts.length > 1
-    // Any answer counts, however late, and a refusal too: the server that answers is reachable.
+    // Any answer counts, even a late one or an error: the server is reachable.
     const answered = (): void => void (client.owesSince = null)
     const refused = (problem: unknown): void => {
       if (!(problem instanceof postgres.PostgresError)) return
@@ -206,7 +211,7 @@ export class Store {
     const note: Note = (statement) => {
       client.owesSince ??= performance.now()
       if (hasMoreHosts) this.#lookAgain()
-      // The library's own `then` would send a statement that is part of another one.
+      // The library's own `then` would also send a fragment that is meant to be part of another statement.
       void Promise.prototype.then.call(statement, answered, refused)
     }
     const client: Client = { sql: connect(this.options, note), owesSince: null }
@@ -218,8 +223,8 @@ export class Store {
 async function bounded<T>(timeoutMs: number, answer: PromiseLike<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
-    // Rejects after a tick in which sockets are read: an answer that came while this process' event loop
-    // was blocked is not late.
+    // Rejects only after sockets have been read once more: an answer that arrived while the event loop of this
+    // process was blocked is not late.
     timer = setTimeout(() => setImmediate(() => reject(new StoreSlow())), timeoutMs)
   })
   try {
@@ -229,7 +234,7 @@ async function bounded<T>(timeoutMs: number, answer: PromiseLike<T>): Promise<T>
   }
 }
 
-/** One client for the caller to keep, whatever happens to its connections. */
+/** A client that the caller can keep even when the connections are replaced. */
 function presentOf(current: () => Sql): Sql {
   return new Proxy(current(), {
     apply: (_, self, given: never[]): unknown =>
@@ -239,9 +244,9 @@ function presentOf(current: () => Sql): Sql {
 }
 
 /**
- * A client of the library (3.4.9) for a URL as libpq reads it. By itself the library takes `?host=/folder` and
- * files of certificates for settings of the server, and cuts IPv6 addresses at their first colon. Throws when a
- * file of certificates cannot be read.
+ * A client of the library (3.4.9) for a URL with the syntax of libpq. The library alone would treat
+ * `?host=/folder` and certificate files as server settings, and would cut IPv6 addresses at their first colon.
+ * Throws when a certificate file cannot be read.
  */
 export function postgresAt(url: string, options: postgres.Options<Record<string, never>>): Sql {
   const address = readPostgresUrl(url)
@@ -249,7 +254,7 @@ export function postgresAt(url: string, options: postgres.Options<Record<string,
   const place =
     folder === null ? { host: hosts, port: ports } : { path: `${folder}/.s.PGSQL.${ports[0] ?? ''}` }
   const given = { ...options, ...place, ...tlsOf(address) }
-  // Its types have one host, no socket, and no file of certificates.
+  // The library's types allow only one host, and neither a socket nor certificate files.
   const open = (more: object): Sql =>
     postgres(address.href, { ...given, ...more } as postgres.Options<Record<string, never>>)
   if (folder !== null || (hosts.length === 1 && targetSession === null)) return open({})
@@ -258,7 +263,7 @@ export function postgresAt(url: string, options: postgres.Options<Record<string,
     targetSession,
     ({ host, port }) => stateOf(open({ host: [host], port: [port], max: 1 })),
   )
-  // With one name the library reports a failure, instead of trying the next.
+  // With a single host name the library reports a failure instead of trying the next host.
   const sql = open({
     host: [hosts.join()],
     port: [ports.join()],
@@ -277,7 +282,7 @@ export function postgresAt(url: string, options: postgres.Options<Record<string,
   })
 }
 
-/** Asks a host on a connection of its own. */
+/** Queries the state of a host on a separate connection. */
 async function stateOf(sql: Sql): Promise<HostState> {
   try {
     const [row] = await sql<HostState[]>`
@@ -288,13 +293,13 @@ async function stateOf(sql: Sql): Promise<HostState> {
   }
 }
 
-/** `sslmode` with the files of `sslrootcert`, `sslcert` and `sslkey`; nothing where the URL has none of them. */
+/** `sslmode` with the files of `sslrootcert`, `sslcert` and `sslkey`; empty when the URL has none of these. */
 function tlsOf({ sslMode, rootCertificates, certificate, privateKey }: PostgresAddress) {
   if (sslMode === null && rootCertificates === null) return {}
   if (sslMode === 'disable' || sslMode === null) return { ssl: false }
   const isSystem = rootCertificates === 'system'
   const isVerified = sslMode.startsWith('verify-') || rootCertificates !== null
-  // The library falls back to plain text for the name `prefer` alone.
+  // The library falls back to plain text only for the value `prefer`.
   if (!isVerified && certificate === null) return { ssl: sslMode as 'prefer' }
   return {
     ssl: {
@@ -302,15 +307,15 @@ function tlsOf({ sslMode, rootCertificates, certificate, privateKey }: PostgresA
       ...(rootCertificates === null || isSystem ? {} : { ca: readFileSync(rootCertificates) }),
       ...(certificate === null ? {} : { cert: readFileSync(certificate) }),
       ...(privateKey === null ? {} : { key: readFileSync(privateKey) }),
-      // As in libpq, `require` with a file and `verify-ca` check who signed, and not which host.
+      // As in libpq, `require` with a file and `verify-ca` check the issuer of the certificate but not the host name.
       checkServerIdentity: isSystem || sslMode === 'verify-full' ? checkHost : () => undefined,
     },
   }
 }
 
 /**
- * The library gives TLS no name for a host that is an IP address, and Node then compares the certificate with
- * `localhost`. Node calls this on the options of the connection, which have its socket.
+ * For a host that is an IP address the library passes no name to TLS, and Node then compares the certificate
+ * with `localhost`. Node calls this function on the options of the connection, which contain its socket.
  */
 function checkHost(
   this: { readonly servername?: string; readonly socket?: Pick<Socket, 'remoteAddress'> },
@@ -320,7 +325,7 @@ function checkHost(
   return checkServerIdentity(this.servername ?? this.socket?.remoteAddress ?? host, certificate)
 }
 
-/** Connects lazily: never throws when Postgres is away. */
+/** Connects lazily: does not throw when Postgres is unreachable. */
 export function openStore(options: StoreOptions): Store {
   return new Store(options)
 }
@@ -329,7 +334,7 @@ function connect(options: StoreOptions, note?: Note): Sql {
   const { pooler } = readPostgresUrl(options.url)
   return keepOffLostConnections(
     postgresAt(options.url, {
-      // The next transaction may run on a server connection that does not know the statement.
+      // Through such a pooler the next transaction may run on a server connection that does not have the prepared statement.
       prepare: pooler !== 'transaction',
       max: options.poolMax,
       connect_timeout: options.connectSMax ?? CONNECT_S_MAX,
@@ -347,7 +352,7 @@ function connect(options: StoreOptions, note?: Note): Sql {
   )
 }
 
-/** Settings of a session; those of a pooler's connections stand at the role. */
+/** Settings of a session; behind a pooler they must be settings of the role instead. */
 export function sessionOf({ lockMsMax = LOCK_WAIT_MS_MAX }: Pick<StoreOptions, 'lockMsMax'> = {}) {
   return {
     statement_timeout: STATEMENT_MS_MAX,

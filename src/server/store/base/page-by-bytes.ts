@@ -2,9 +2,9 @@ import { LIST_PAGE_BYTES_MAX } from '../../../schemas/limits/limits.ts'
 import type { Fragment } from './guarded-row.ts'
 import type { Queryable } from './open.ts'
 
-/** A list with rows so large that rows after the end of its page should not even be read. */
+/** A list whose rows are so large that rows after the end of a page should not even be read. */
 export interface SizedPage {
-  /** A statement for one row more than the page may have, so that `found` says whether the list goes on. */
+  /** A statement that selects one row more than fits on the page, so that `found` shows whether the list continues. */
   readonly rows: Fragment
   /** Bytes of a row. Each call builds a new fragment, for each place in the statement. */
   readonly bytes: () => Fragment
@@ -14,7 +14,7 @@ export interface SizedPage {
 
 /**
  * The rows of a page in order, up to the row that reaches LIST_PAGE_BYTES_MAX. @returns a statement, with
- * `found`: number of rows without that limit
+ * `found`: number of rows without the limit in bytes
  */
 export function endedByBytes(sql: Queryable, { rows, bytes, order }: SizedPage): Fragment {
   return sql`

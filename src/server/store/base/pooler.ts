@@ -11,18 +11,19 @@ const ROUNDS = 3
 /** Milliseconds after which a client counts as waiting for the server connection of another. Decision. */
 const HELD_MS_MAX = 1_000
 
-/** Milliseconds that the whole look may take. Decision. */
+/** Milliseconds that the whole check may take. Decision. */
 const POOLER_LOOK_MS_MAX = 15_000
-/** Seconds that a connection of the look has to end. */
+/** Seconds within which a connection of the check must end. */
 const END_S_MAX = 1
 
 /** The reason why Sluice must not run through this pooler, in words for the operator. */
 export class PoolerRefused extends Error {}
 
 /**
- * Finds a pooler, such as PgBouncer, between this process and Postgres: it sends a key for cancelling of its
- * own, whose process is not that of the server. A pooler refuses or forgets settings of a session, so the
- * time-outs must stand at the role. Throws `PoolerRefused` with the commands, and errors of Postgres.
+ * Finds a pooler, such as PgBouncer, between this process and Postgres: it sends its own key for cancelling,
+ * whose process id differs from that of the server. A pooler refuses or forgets settings of a session, so the
+ * time-outs must be settings of the role. Throws `PoolerRefused` with the required commands, and errors of
+ * Postgres.
  * @returns the URL with the mode of the pooler, for every later connection
  */
 export async function throughPooler(
@@ -58,7 +59,7 @@ export async function throughPooler(
 
 type Open = (connection?: Readonly<Record<string, string | number>>) => Sql
 
-/** The mode that later connections need to know; null: none. */
+/** The pooler's mode, if later connections must adapt to it; otherwise null. */
 async function neededMode(open: Open): Promise<PoolMode | null> {
   const one = open()
   const { pid, keyPid } = await processOf(one)
@@ -74,7 +75,7 @@ async function neededMode(open: Open): Promise<PoolMode | null> {
   )
 }
 
-/** True when a server connection serves both clients, as that of a session may not. */
+/** True when one server connection serves both clients, which a pooler in session mode does not allow. */
 async function shareConnections(one: Sql, two: Sql): Promise<boolean> {
   const seen = { one: new Set<number>(), two: new Set<number>() }
   for (let nth = 0; nth < ROUNDS; nth++) {
@@ -82,7 +83,7 @@ async function shareConnections(one: Sql, two: Sql): Promise<boolean> {
     await begin(two)
     seen.two.add((await processOf(two)).pid)
     const next = processOf(one)
-    // A pool of one connection serves this client when the other one's transaction ends.
+    // A pool with one connection serves this client only when the other one's transaction has ended.
     await settledWithin(HELD_MS_MAX, next)
     await two`ROLLBACK`
     seen.one.add((await next).pid)
@@ -102,19 +103,19 @@ async function begin(sql: Queryable): Promise<void> {
   }
 }
 
-/** The server's process of a connection, and the one that the key for cancelling names. */
+/** The process id of the server for a connection, and the process id in the key for cancelling. */
 async function processOf(sql: Queryable): Promise<{ readonly pid: number; readonly keyPid: number }> {
   const rows = await sql<{ pid: number }[]>`SELECT pg_backend_pid() AS pid`
   return { pid: rows[0]?.pid ?? 0, keyPid: rows.state.pid }
 }
 
-/** True when the settings that a connection begins with reach the server. */
+/** True when the settings sent at the start of a connection reach the server. */
 async function keepsSettings(open: () => Sql): Promise<boolean> {
   const missing = await missingSettings(open()).catch(() => null)
   return missing?.length === 0
 }
 
-/** Commands that give the role what a session would set. */
+/** Commands that set for the role what a session would set. */
 async function missingSettings(sql: Sql): Promise<readonly string[]> {
   const wanted = Object.entries(sessionOf())
   const rows = await sql<{ name: string; setting: string; role: string }[]>`
@@ -125,7 +126,7 @@ async function missingSettings(sql: Sql): Promise<readonly string[]> {
     .map(([name, value]) => `ALTER ROLE ${rows[0]?.role ?? ''} SET ${name} = '${value}';`)
 }
 
-/** A shorter time-out suffices, and of a date style its first word counts. */
+/** A shorter time-out suffices, and only the first word of a date style counts. */
 function suffices(found: string, wanted: string | number): boolean {
   if (typeof wanted === 'string') return found.split(',')[0] === wanted
   return Number(found) > 0 && Number(found) <= wanted

@@ -12,7 +12,7 @@ const leaseRows = guardedRows<'resting' | 'running'>({
 /** Id of the only row. */
 const ALL = 'all'
 
-/** One process of all nodes prunes at a time: several would only wait for each other. */
+/** One process of all nodes prunes at a time: several processes would only wait for each other. */
 export function openRetentionLeases({ sql }: Store): RetentionLeases {
   return {
     async begin() {

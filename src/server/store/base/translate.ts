@@ -5,7 +5,7 @@ import { StoreSlow } from './open.ts'
 
 /**
  * Classes of SQLSTATE that mean "not now": connection, resources, operator intervention, lock and statement
- * timeouts, and a server or database that is read-only, as a demoted primary is.
+ * timeouts, and a read-only server or database, such as a demoted primary.
  */
 const AWAY_STATES = /^(08|53|57|55P03|25P03|25006|28|3D)/
 /** Codes of the library and the system for a server that cannot be reached. */
@@ -26,7 +26,7 @@ const AWAY_CODES = new Set([
   'EAI_AGAIN',
   WRONG_SESSION,
 ])
-/** Classes for user, password and database: waiting does not correct an address. */
+/** Classes for user, password and database: a wrong address does not become right by waiting. */
 const WRONG_ADDRESS_STATES = /^(28|3D)/
 /** SQLSTATE of a violated unique constraint. */
 const UNIQUE_VIOLATION = '23505'
@@ -46,7 +46,7 @@ export function isLockSlow(problem: unknown): boolean {
   return problem instanceof postgres.PostgresError && problem.code === LOCK_NOT_AVAILABLE
 }
 
-/** True when waiting may help: Postgres is still starting, or on its way back. */
+/** True when waiting may help: Postgres is starting or recovering. */
 export function isComingUp(problem: unknown): boolean {
   if (problem instanceof AggregateError) return problem.errors.some(isComingUp)
   const isWrong = problem instanceof postgres.PostgresError && WRONG_ADDRESS_STATES.test(problem.code)
@@ -59,7 +59,7 @@ export function violatedUnique(problem: unknown): string | null {
   return problem.constraint_name ?? ''
 }
 
-/** Runs a repository's work; a store that is away becomes `store_unavailable`, a bug is thrown on. */
+/** Runs a repository's work; an unavailable store becomes `store_unavailable`; any other error, which is a bug, is thrown again. */
 export async function reach<T>(work: () => Promise<Outcome<T>>): Promise<Outcome<T>> {
   try {
     return await work()

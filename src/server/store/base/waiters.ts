@@ -7,19 +7,19 @@ import type { UploadInput } from '../../ports/files/files.ts'
 export const WAITING_UPLOADS_MAX = 256
 /** Calls of one workspace in one front that wait for quota or for an earlier call. Decision. */
 export const WAITING_WORKSPACE_UPLOADS_MAX = 64
-/** Calls of one front that wait under one `Idempotency-Key`. Decision. */
+/** Calls of one front that wait with the same `Idempotency-Key`. Decision. */
 export const WAITING_REPEATS_MAX = 16
 
 export interface Waiter {
-  /** Harmless for a call that waits already. @returns false when too many calls wait, in all or of the same kind */
+  /** Has no effect for a call that already waits. @returns false when too many calls wait, in total or of the same kind */
   enter(): boolean
-  /** Harmless for a call that does not wait. */
+  /** Has no effect for a call that does not wait. */
   leave(): void
 }
 
 /**
- * Calls that wait to begin, or for their path. Each holds one read of its body and queries the store now and
- * then, so they are few.
+ * Calls that wait to begin, or for their path. Their number is limited because each keeps one read of its body
+ * in memory and queries the store repeatedly.
  */
 export class Waiters {
   #count = 0

@@ -14,9 +14,9 @@ export interface WorkspaceRow {
   readonly is_in_programme: boolean
   readonly may_write_vault: boolean
   readonly default_callback_url: string | null
-  /** A bigint of Postgres arrives as text. */
+  /** A bigint of Postgres is returned as text. */
   readonly storage_quota_bytes: string | null
-  /** Those that were ever set. */
+  /** The limits that were set at least once. */
   readonly call_limits: Partial<CallLimits>
   readonly counts_byok: boolean
   readonly settings: KeptSettings
@@ -25,7 +25,7 @@ export interface WorkspaceRow {
   readonly updated_at: Date | null
 }
 
-/** Existing workspaces `w`, each with the flag of its account; further conditions follow with AND. */
+/** Existing workspaces `w`, each with the flag of its account; further conditions can be added with AND. */
 export function workspaceRows(sql: Queryable) {
   return sql`
     SELECT w.*, a.counts_byok FROM workspaces w JOIN accounts a ON a.id = 'w' || w.id WHERE w.deleted_at IS NULL`
@@ -55,7 +55,7 @@ export function workspaceOf(row: WorkspaceRow): Workspace {
 interface AuditedChange {
   readonly before: Workspace | null
   readonly after: Workspace | null
-  /** Facts of objects that the change removed too. */
+  /** Fields of objects that the change also removed. */
   readonly more?: object
 }
 

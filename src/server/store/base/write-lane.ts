@@ -2,24 +2,25 @@ import { LRUCache } from 'lru-cache'
 import { FairSemaphore } from '../../structures/fair-semaphore.ts'
 import type { Sql, Store } from './open.ts'
 
-/** Workspaces whose organization a lane remembers: that of a workspace never changes. Decision. */
+/** Workspaces whose organization a lane caches; the organization of a workspace never changes. Decision. */
 const WORKSPACES_REMEMBERED_MAX = 10_000
 
-/** Writes that wait for a row which all of a workspace share. */
+/** A lane for writes that lock a row shared by the whole workspace. */
 export interface WriteLane {
   /**
-   * Runs a statement or a transaction when its turn has come, on connections of the lane. Must not be called
-   * inside of `run`: it would wait for itself.
+   * Runs a statement or a transaction on connections of the lane, when it is its turn. Must not be called
+   * inside of `run`, where it would wait for itself.
    */
   within<T>(workspaceId: string, run: (sql: Sql) => Promise<T>): Promise<T>
 }
 
 /**
- * Postgres has writes of one workspace wait for each other, and each that waits there holds a connection. A
- * lane lets in as many as it has connections. Organizations come by turns, and one has at most half of the
- * connections, rounded up: one that writes and the next one that waits for its row keep the row busy.
- * @param store looks up organizations
- * @param connections those of the writes; left out: those of the store
+ * In Postgres, writes of one workspace wait for each other, and each waiting write occupies a connection. A
+ * lane admits only as many writes as it has connections. Organizations take turns, and each may use at most
+ * half of the connections, rounded up: with two, one write runs and the next one already waits for the row,
+ * which is enough to keep the row busy.
+ * @param store used to look up organizations
+ * @param connections used for the writes; left out: those of the store
  */
 export function openWriteLane(store: Store, connections = store): WriteLane {
   const places = connections.options.poolMax
@@ -40,7 +41,7 @@ export function openWriteLane(store: Store, connections = store): WriteLane {
   }
 }
 
-/** A workspace that the store does not know has turns of its own. */
+/** A workspace that the store does not know takes turns by itself. */
 async function organizationOf(sql: Sql, workspaceId: string): Promise<string> {
   const [row] = await sql<
     { id: string }[]

@@ -16,10 +16,10 @@ import { openWriteLane } from '../base/write-lane.ts'
 
 /**
  * Bytes of container files in the workspace's quota, one row for each path. Sizes are added here; the bytes
- * that an object and its folders count beyond their sizes are added by triggers (migration 20) as rows come,
- * change and go. Rows are locked in the order upload, container, path, workspace. A write counts the larger
- * of the old and the new file before it publishes, and the file at the path after it: wherever a process
- * ends, the quota never counts less than was stored.
+ * that an object and its folders count beyond their sizes are added by triggers (migration 20) as rows are
+ * inserted, changed and deleted. Rows are locked in the order upload, container, path, workspace. Before it
+ * publishes, a write counts the larger of the old and the new file; after that, the file at the path. So the
+ * quota never counts less than is stored, wherever a process ends.
  */
 
 interface SizeRow {
@@ -36,17 +36,17 @@ interface RowKey {
 
 type Tried =
   | { readonly kind: 'claimed'; readonly claim: PathClaim }
-  /** Another process has the upload's row. */
+  /** Another process has taken the upload's row. */
   | { readonly kind: 'lost' }
-  /** Another write has the path, or a removal the container. */
+  /** Another write has the path, or the container is being removed. */
   | { readonly kind: 'taken' }
-  /** So many bytes have to be reserved: the other files leave no room beyond the reservation. */
+  /** This many bytes must be reserved: the other files leave no room beyond the reservation. */
   | { readonly kind: 'short'; readonly needsBytes: number }
 
-/** @param lane for what changes the quota of a workspace; left out: one of the store's own connections */
+/** @param lane for writes that change the quota of a workspace; left out: one of the store's own connections */
 export function openContainerSizes(store: Store, lane = openWriteLane(store)): ContainerSizes {
   const change = <T>({ workspaceId }: RowKey, run: (tx: Transaction) => Promise<T>) =>
-    // The library unwraps arrays of promises, which none of these gives.
+    // The library's type unwraps arrays of promises, which none of these returns.
     lane.within(workspaceId, (sql) => sql.begin(run) as Promise<T>)
   return {
     release: (claim, found) => reach(async () => ok(await change(claim, (tx) => release(tx, claim, found)))),
@@ -58,11 +58,11 @@ export function openContainerSizes(store: Store, lane = openWriteLane(store)): C
 export interface ClaimTerms {
   readonly to: ClaimInput
   readonly leaseMs: number
-  /** Quota of workspaces without one of their own. */
+  /** Quota of workspaces without their own quota. */
   readonly quotaBytes: number
 }
 
-/** Rolls a transaction back that has made and counted the path's row. */
+/** Rolls back a transaction that has created and counted the path's row. */
 class Short extends Error {
   readonly needsBytes: number
 
@@ -129,7 +129,7 @@ interface Change {
   readonly workspaceId: string
   readonly sizeBytes: number
   readonly heldBytes: number
-  /** Bytes that are counted in addition now; the triggers are ahead of the sizes by these. */
+  /** Bytes by which the count grows in total, including those that the triggers have already added. */
   readonly needsBytes: number
 }
 
@@ -147,9 +147,9 @@ async function takeReserved(
 }
 
 /**
- * Records a use that a removal sees. The lock of a row whose use is old puts the two in order; a container
- * whose use is recent is not removed, and its row is not written again. @returns false while a removal has
- * the container
+ * Records a use so that a removal sees it. When the recorded use is old, the lock of its row orders the use
+ * and the removal; when it is recent, the container is not removed anyway and the row is not written again.
+ * @returns false while the container is being removed
  */
 async function enterContainer(tx: Transaction, { workspaceId, containerId }: RowKey): Promise<boolean> {
   const isYoung = tx`container_uses.used_at >= clock_timestamp() - ${CONTAINER_USE_MS} * interval '1 ms'`
@@ -170,12 +170,12 @@ async function release(tx: Transaction, claim: PathClaim, found: Found | 'unknow
   if (row === null) return null
   if (row.claim_id === claim.claimId) {
     if (found !== 'unknown') await settle(tx, { key: claim, row }, found)
-    // The write is over, and the path has to be measured.
+    // The write has ended, and the path must be measured.
     else await tx`UPDATE container_files SET writing_until = '-infinity' WHERE ${at(tx, claim)}`
     return null
   }
-  // The write took longer than its lease, and other writes had the path since: its file may lie at the path
-  // all the same.
+  // The write took longer than its lease, and other writes had the path meanwhile: the file at the path may
+  // still be the one of this write.
   const put = found === 'unknown' ? claim.sizeBytes : found === 'nothing' ? 0 : found
   const least = Math.max(Number(row.size_bytes), put)
   await tx`
@@ -187,12 +187,12 @@ async function release(tx: Transaction, claim: PathClaim, found: Found | 'unknow
 async function recount(tx: Transaction, path: CountedPath, found: Found): Promise<boolean> {
   const row = await lockRow(tx, path)
   if (row === null || row.isBusy || row.claim_id !== path.claimId) return false
-  // A new claim id, so that a writer that stalled long ago learns that it lost the path.
+  // A new claim id, so that a writer that stalled long ago detects that it lost the path.
   await tx`UPDATE container_files SET claim_id = ${randomUUID()} WHERE ${at(tx, path)}`
   return settle(tx, { key: path, row }, found)
 }
 
-/** Counts the file at the path, or removes the row of a missing file. @returns whether the count changed */
+/** Counts the file at the path, or removes the row of a missing file. @returns true when the count changed */
 async function settle(
   tx: Transaction,
   { key, row }: { readonly key: RowKey; readonly row: SizeRow },
@@ -215,7 +215,7 @@ async function use(tx: Transaction, workspaceId: string, bytes: number): Promise
     await tx`UPDATE workspace_storage SET used_bytes = used_bytes + ${bytes} WHERE workspace_id = ${workspaceId}`
 }
 
-/** A new row has counted itself and its folders, and has locked the workspace's row. */
+/** A new row has already counted itself and its folders, and has locked the workspace's row. */
 async function lockOrMake(tx: Transaction, key: RowKey): Promise<SizeRow & { readonly isNew: boolean }> {
   for (;;) {
     const made = await tx`

@@ -10,7 +10,7 @@ import { reach } from '../base/translate.ts'
 /** Containers whose recent use this process has written. Decision. */
 const REMEMBERED_MAX = 10_000
 
-/** Instants of the last use of containers through Sluice: at most one write an hour for each, however often it is used. */
+/** Times of the last use of containers through Sluice: at most one write an hour for each container, even if it is used often. */
 export function openContainerUses(store: Store): ContainerUses {
   const written = new LRUCache<string, true>({ max: REMEMBERED_MAX, ttl: CONTAINER_USE_MS })
   return {
@@ -53,7 +53,7 @@ export function openContainerUses(store: Store): ContainerUses {
       } finally {
         clearInterval(renewing)
         written.delete(`${container.workspaceId}/${container.containerId}`)
-        // When this fails the lease runs out.
+        // When this fails, the removal ends with its lease.
         await reach(async () => ok(await end(store.sql, container, id)))
       }
     },
@@ -65,7 +65,7 @@ interface RemovalInput {
   readonly unusedSince: Date
 }
 
-/** In a workspace without a row no caller can write, and no claim can be recorded. */
+/** In a workspace without a row no caller can write, and no claim can be stored. */
 async function claim(
   sql: Queryable,
   { workspaceId, containerId }: ContainerRef,

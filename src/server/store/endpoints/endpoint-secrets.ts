@@ -11,9 +11,9 @@ export interface SecretChange {
 }
 
 /**
- * Changes secrets, and informs the fronts when one of them is the credential of an active private endpoint,
- * or by its name a key for a provider: fronts cache released credentials, and which keys exist. Most secrets
- * are neither, and their changes are not worth the epoch's lock.
+ * Changes secrets, and informs the fronts when one of them is the credential of an active private endpoint, or
+ * has the name of a provider key: fronts cache released credentials and which keys exist. Most secrets are
+ * neither, and changing them should not require the epoch's lock.
  */
 export async function changingSecrets<T>(
   { store, publish }: { readonly store: Store; readonly publish: Hints['publish'] | null },
@@ -39,7 +39,7 @@ function isOfWorkspace({ internId, attachableId }: VaultScope): boolean {
   return internId === null && attachableId === undefined
 }
 
-/** Activations in the workspace wait until this commit, and these writes wait for theirs, so that neither misses the other. */
+/** Activations in the workspace wait until this commit, and these writes wait for theirs, so that each sees the other. */
 async function isUsedByEndpoint(tx: Transaction, { scope, names }: SecretChange): Promise<boolean> {
   if (!isOfWorkspace(scope) || names.length === 0) return false
   await tx`SELECT 1 FROM workspaces WHERE id = ${scope.workspaceId} FOR SHARE`

@@ -32,7 +32,7 @@ export interface EndpointRow {
   readonly cache_write_price: string | null
   readonly secret_name: string | null
   readonly forms: readonly EndpointForm[] | null
-  /** Null: never validated, or by a version that probed embeddings alone. */
+  /** Null: never validated, or validated by a version that probed only embeddings. */
   readonly speaks: readonly EndpointForm[] | null
   readonly revision: number
   readonly config_revision: number
@@ -45,9 +45,9 @@ export interface EndpointRow {
 
 /** A locked row, with facts by the store's own clock. */
 export interface LockedRow extends EndpointRow {
-  /** The last validation is too old. */
+  /** True when the last validation is too old. */
   readonly is_old: boolean | null
-  /** A probe holds the claim. */
+  /** True when a probe has the claim. */
   readonly is_probed: boolean | null
 }
 
@@ -56,7 +56,7 @@ const ENDPOINTS_OF_MODEL_MAX = 100
 
 /**
  * The private endpoints of all organizations that serve a model of this name, in any letter case; oldest
- * first. For the command line alone: a caller sees those of its own organization.
+ * first. Only for the command line: a caller may see only endpoints of its own organization.
  */
 export async function endpointsOfModel(sql: Queryable, name: string): Promise<readonly PrivateEndpoint[]> {
   const rows = await sql<EndpointRow[]>`
@@ -65,8 +65,8 @@ export async function endpointsOfModel(sql: Queryable, name: string): Promise<re
 }
 
 /**
- * Locks an endpoint until the transaction ends. @returns null for a text that is no id, and for an endpoint
- * that is unknown, deleted or of another organization
+ * Locks an endpoint until the transaction ends. @returns null for a text that is not an id, and for an
+ * endpoint that is unknown, deleted or of another organization
  */
 export async function lockEndpoint(
   tx: Transaction,
@@ -90,7 +90,7 @@ export async function readEndpoint(
   return row ?? null
 }
 
-/** The columns of a price; null: its calls are free. */
+/** The columns of a price; null: calls are free. */
 export function priceColumns(pricing: EndpointPricing | null): Columns {
   return {
     prompt_price: pricing?.prompt ?? null,
@@ -164,8 +164,8 @@ export function endpointEvent(
 }
 
 /**
- * The fields that the audit log may hold: the name of a credential is no secret; checks have their names and
- * reasons alone, never the upstream's texts.
+ * The fields that the audit log may contain: the name of a credential is not secret; checks are reduced to
+ * their names and reasons, without the upstream's texts.
  */
 function seen(row: EndpointRow): Record<string, unknown> {
   const { validation } = row

@@ -37,7 +37,7 @@ import {
 
 export interface PrivateEndpointDeps {
   readonly store: Store
-  /** Informs the fronts at once; the epoch informs them in any case. */
+  /** Informs the fronts immediately; the epoch informs them in any case. */
   readonly hints: Pick<Hints, 'publish'>
 }
 
@@ -116,7 +116,7 @@ class EndpointStore implements PrivateEndpoints {
     this.#begin((tx) => claim(tx, ref, mayActivate))
 
   dropClaim: PrivateEndpoints['dropClaim'] = async (held) => {
-    // A claim that stays runs out by itself.
+    // A claim that is not dropped expires by itself.
     await reach(async () => ok(await drop(this.#store.sql, held)))
   }
 
@@ -166,7 +166,7 @@ class EndpointStore implements PrivateEndpoints {
 
   active: PrivateEndpoints['active'] = (workspaceId) =>
     reach(async () => {
-      // Workspaces of tests may have ids that are no UUIDs.
+      // In tests, workspaces may have ids that are not UUIDs.
       if (!isId(workspaceId)) return ok([])
       const rows = await this.#store.sql<EndpointRow[]>`
       SELECT * FROM private_endpoints WHERE workspace_id = ${workspaceId} AND status = 'active' AND deleted_at IS NULL ORDER BY id`
@@ -220,8 +220,9 @@ interface Written {
 }
 
 /**
- * Whether the workspace may have one more active endpoint; locks the workspace, so that other activations
- * wait for the commit. Failures: workspace_endpoints_full, workspace_unknown (the workspace was deleted).
+ * Checks whether the workspace may have one more active endpoint; locks the workspace, so that other
+ * activations wait for the commit. Failures: workspace_endpoints_full, workspace_unknown (the workspace was
+ * deleted).
  */
 async function hasRoom(tx: Transaction, workspaceId: string | null): Promise<Outcome<null>> {
   const [workspace] =
@@ -264,7 +265,7 @@ function columnsOf(
 }
 
 /**
- * Claims an endpoint for a probe: one probe at a time on all fronts; the claim of a lost front runs out.
+ * Claims an endpoint for a probe: one probe at a time on all fronts; the claim of a front that died expires.
  * Failures: endpoint_unknown, and those of `mayBegin`.
  */
 async function claim(
@@ -284,12 +285,12 @@ async function claim(
   return ok({ token, endpoint: endpointOf(row), revision: row.revision, configRevision: row.config_revision })
 }
 
-/** An active endpoint is in use under its validation, and has to be disabled first. */
+/** An active endpoint is used on the basis of its validation, so it must be disabled first. */
 function mayValidate({ status }: LockedRow): Outcome<null> {
   return status === 'active' ? fail('endpoint_active') : ok(null)
 }
 
-/** The 409s of C28 that precede a probe. */
+/** The failures with status 409 of C28 that are found before a probe. */
 function mayActivate(row: LockedRow): Outcome<null> {
   if (row.status === 'active') return fail('endpoint_active')
   if (row.validation === null) return fail('not_validated')
@@ -298,7 +299,7 @@ function mayActivate(row: LockedRow): Outcome<null> {
   return row.is_old === true ? fail('validation_stale') : ok(null)
 }
 
-/** @returns null when the claim has run out, or the endpoint was changed */
+/** @returns null when the claim has expired, or the endpoint was changed */
 async function lockClaimed(tx: Transaction, held: ProbeClaim): Promise<LockedRow | null> {
   const row = await lockEndpoint(tx, held.endpoint, VALIDATION_FRESH_MS)
   if (row === null || row.revision !== held.revision) return null
@@ -316,7 +317,7 @@ type Created = Outcome<{ readonly endpoint: PrivateEndpoint; readonly isReplay: 
 /** Failures: endpoints_full, idempotency_key_reused, endpoint_unknown. */
 async function createEndpoint(store: Store, input: EndpointInput, by: EndpointActor): Promise<Created> {
   const record = input.idempotency === null ? null : recordOf(input.idempotency)
-  // The second call under a key waits for the commit of the first, and then finds its row.
+  // The second call with a key waits for the commit of the first, and then finds its row.
   for (;;) {
     try {
       return await store.sql.begin<Created>((tx) => create(tx, { input, record, by }))
@@ -336,7 +337,7 @@ async function create(tx: Transaction, { input, record, by }: Birth): Promise<Cr
   const known = record === null ? null : await lookUp(tx, record)
   if (known !== null) return known
   const { organizationId } = input
-  // Creations in one organization run one after another, so that all of them count alike.
+  // Creations in one organization run one after another, so that each counts the endpoints of the others.
   await tx`SELECT 1 FROM organizations WHERE id = ${organizationId} FOR NO KEY UPDATE`
   await tx`
     DELETE FROM private_endpoints WHERE organization_id = ${organizationId}

@@ -5,9 +5,9 @@ import { release } from './file-quota.ts'
 import { fileRows } from './file-rows.ts'
 
 /**
- * Ends the leases of writes whose front has no row. A front that lives has a row; its supervisor removes the
- * row when the front dies. A front whose row was removed by mistake writes it again within seconds, and its
- * late writes are fenced off by the attempt of an upload and the claim of a path.
+ * Ends the leases of writes whose front has no row. A live front has a row; its supervisor removes the row
+ * when the front dies. A front whose row was removed by mistake writes it again within seconds, and its late
+ * writes are rejected by the attempt of an upload and the claim of a path.
  */
 export async function endOfDeadFronts(sql: Queryable): Promise<void> {
   await sql`
@@ -21,8 +21,8 @@ export async function endOfDeadFronts(sql: Queryable): Promise<void> {
 }
 
 /**
- * Ends the uploads and path claims of a front that died, at once. The sweep removes the bytes of the uploads,
- * and measures the paths.
+ * Ends the uploads and path claims of a front that died, immediately. The sweep removes the bytes of the
+ * uploads, and measures the paths.
  */
 export async function abandonWritesOf({ sql }: Pick<Store, 'sql'>, frontId: string): Promise<void> {
   const rows = await sql<{ id: string }[]>`
@@ -33,8 +33,8 @@ export async function abandonWritesOf({ sql }: Pick<Store, 'sql'>, frontId: stri
 }
 
 /**
- * Fronts without a recent heartbeat, lease or claim: such a front of another machine may only be cut off from
- * the store, but its staged bytes cannot become a file any more.
+ * Fronts without a recent heartbeat, lease or claim: such a front on another machine may only be disconnected
+ * from the store, but its staged bytes can no longer become a file.
  */
 export async function goneFronts(sql: Queryable, ids: readonly string[]): Promise<ReadonlySet<string>> {
   if (ids.length === 0) return new Set()
@@ -47,8 +47,8 @@ export async function goneFronts(sql: Queryable, ids: readonly string[]): Promis
 }
 
 /**
- * Claims an upload whose lease ran out: the row becomes abandoned and its quota is freed in one transaction;
- * the holder of the claim removes the bytes.
+ * Claims an upload whose lease has expired: the row becomes abandoned and its quota is freed in one
+ * transaction; the holder of the claim removes the bytes.
  */
 export async function claimStale(tx: Transaction, id: string, leaseMs: number): Promise<StaleUpload | null> {
   const claimed = await fileRows.claim(tx, id, leaseMs)

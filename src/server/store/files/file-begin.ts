@@ -14,14 +14,14 @@ import { claimStale } from './dead-fronts.ts'
 export type Tried =
   | { readonly kind: 'new'; readonly id: string; readonly reservedBytes: number }
   | { readonly kind: 'replay'; readonly file: FileRecord }
-  /** The first call under the key still runs. */
+  /** The first call with the key is still running. */
   | { readonly kind: 'running' }
   | { readonly kind: 'mismatch' }
-  /** @see mayFit: true when the missing bytes are reserved for uploads under way */
+  /** @see mayFit: true when the missing bytes are reserved for uploads in progress */
   | { readonly kind: 'full'; readonly mayFit: boolean; readonly quotaBytes: number }
 
 export interface Terms {
-  /** Quota of workspaces without one of their own. */
+  /** Quota of workspaces without their own quota. */
   readonly quotaBytes: number
   readonly leaseMs: number
   readonly frontId: string | null
@@ -52,7 +52,7 @@ async function begin(sql: Sql, input: UploadInput, { quotaBytes, leaseMs, frontI
   }
 }
 
-/** The most bytes that the file may count with its folders, and the least; an unknown length reserves nothing. */
+/** The most and the fewest bytes that may be reserved for the file; the most includes its folders. An unknown length reserves nothing. */
 interface Reservations {
   readonly mostBytes: number
   readonly leastBytes: number
@@ -67,8 +67,8 @@ function reservationsOf({ reserveBytes, slackBytes = 0, folders = 0 }: UploadInp
 }
 
 /**
- * An upload of unknown length reserves nothing: an upload that waits for room must not hold room for bytes
- * that may never come.
+ * Nothing is reserved for an upload of unknown length: while it waits for room it must not occupy room for
+ * bytes that may never arrive.
  */
 function reservedFor(sizeBytes: number): number {
   return sizeBytes === 0 ? 0 : countedBytes(sizeBytes)
@@ -82,8 +82,9 @@ async function reserveEither(
 ): Promise<number | StorageUsage> {
   const fits = (reserveBytes: number) => reserve(sql, { ...row, reserveBytes }, quotaBytes)
   if (await fits(mostBytes)) return mostBytes
-  // The usage is read before the last looks, and makes the row of a workspace that had no upload. An upload that
-  // found no row tries the most again: with the least, first uploads would wait for each other's missing bytes.
+  // The usage is read before the last attempts; reading it also creates the row of a workspace without uploads.
+  // An upload for which there was no row tries the most again: if first uploads reserved only the fewest bytes,
+  // they would wait for each other's missing bytes.
   const usage = await usageOf(sql, row.workspaceId, quotaBytes)
   if (await fits(mostBytes)) return mostBytes
   return leastBytes !== mostBytes && (await fits(leastBytes)) ? leastBytes : usage
@@ -97,14 +98,13 @@ async function lookUp(
     SELECT *, ready_at < clock_timestamp() - ${IDEMPOTENCY_KEPT_MS} * interval '1 ms' AS "isOld", lease_until < clock_timestamp() AS "isLate"
     FROM files
     WHERE idempotency_id = ${record.id} AND state <> 'abandoned'`
-  // A call of another kind may have the key.
+  // A call of another kind may have used the key.
   if (row === undefined) return (await isTaken(sql, record.id)) ? { kind: 'mismatch' } : null
   if (row.isOld === true) {
     await sql`UPDATE files SET idempotency_id = NULL, request_digest = NULL WHERE id = ${row.id} AND idempotency_id = ${record.id}`
     return null
   }
-  // The process of the upload died: the row belongs to no call any more, and the sweep may come only minutes
-  // later.
+  // The process of the upload died: no call owns the row any more, and the sweep may run only minutes later.
   if (row.state === 'pending' && row.isLate && (await sql.begin((tx) => claimStale(tx, row.id, 0))) !== null)
     return null
   if (row.request_digest !== record.requestDigest) return { kind: 'mismatch' }

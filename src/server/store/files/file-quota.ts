@@ -3,19 +3,19 @@ import type { StorageUsage } from '../../ports/files/files.ts'
 import type { Queryable, Transaction } from '../base/open.ts'
 
 /**
- * The quota of a workspace: the bytes that its files use, and those that uploads under way may come to use.
+ * The quota of a workspace: the bytes that its files use, and the bytes reserved for uploads in progress.
  * Every change locks the row of the file, then that of the workspace: without one order two changes would
- * deadlock. `quotaBytes` is the installation's, for workspaces without one of their own. The quota of a
- * deleted workspace is closed: a transaction that waited for its row sees that, where the row of the
- * workspace itself would still show the old state.
+ * deadlock. `quotaBytes` is the installation's, for workspaces without their own quota. The quota of a deleted
+ * workspace is closed: a transaction that waited for its row sees that, where the row of the workspace itself
+ * would still show the old state.
  */
 
-/** Bytes that the quota counts for an object of a size. The triggers of migration 20 keep their sums. */
+/** Bytes that the quota counts for an object of a size. The triggers of migration 20 maintain the sums. */
 export function countedBytes(sizeBytes: number): number {
   return Math.max(COUNTED_BYTES_MIN, sizeBytes)
 }
 
-/** The row of an upload as its owner knows it. */
+/** The state of an upload's row as known to its owner. */
 export interface Held {
   readonly id: string
   readonly attempt: number
@@ -31,8 +31,9 @@ export interface PendingRow {
 }
 
 /**
- * Makes the pending row if its bytes fit with all used and reserved bytes. 0 bytes always fit: emptying a
- * container file makes room, also if more is used than allowed. @returns false when the bytes do not fit
+ * Creates the pending row if its bytes fit in addition to all used and reserved bytes. 0 bytes always fit:
+ * emptying a container file frees room, even when more is used than allowed. @returns false when the bytes do
+ * not fit
  */
 export async function reserve(sql: Queryable, row: PendingRow, quotaBytes: number): Promise<boolean> {
   const { count } = await sql`
@@ -64,8 +65,8 @@ export async function reserveMore(
 }
 
 /**
- * Turns a reservation into use, also of another size. @returns false when another process has the row, or the
- * size counts more than the reservation and does not fit
+ * Turns a reservation into use, possibly with another size. @returns false when another process has the row,
+ * or the size counts more than the reservation and does not fit
  */
 export async function settle(
   sql: Queryable,
@@ -85,7 +86,7 @@ export async function settle(
   return count === 1
 }
 
-/** Gives a reservation back. @returns false when another process has the row */
+/** Returns a reservation. @returns false when another process has the row */
 export async function release(sql: Queryable, held: Held): Promise<boolean> {
   const { count } = await sql`
     WITH held AS (${ours(sql, held)}), storage AS (${lockedStorage(sql)}), room AS (
@@ -99,7 +100,7 @@ export async function giveBack(sql: Queryable, workspaceId: string, sizeBytes: n
   await sql`UPDATE workspace_storage SET used_bytes = used_bytes - ${sizeBytes} WHERE workspace_id = ${workspaceId}`
 }
 
-/** Reads the usage, and makes the workspace's row where it is missing. */
+/** Reads the usage, and creates the workspace's row if it is missing. */
 export async function usageOf(
   sql: Queryable,
   workspaceId: string,
@@ -117,13 +118,13 @@ export async function usageOf(
 
 export interface Abandoned {
   readonly count: number
-  /** Bytes of the abandoned files that were stored. */
+  /** Bytes of those abandoned files that were already stored. */
   readonly bytes: number
 }
 
 /**
- * Abandons all files of a workspace, stored ones and uploads under way: the sweep removes their bytes.
- * @param mode `skip locked`: without rows that another transaction has locked right now
+ * Abandons all files of a workspace, stored ones and uploads in progress: the sweep removes their bytes.
+ * @param mode `skip locked`: without rows that another transaction has locked now
  */
 export async function abandonFiles(
   tx: Transaction,
@@ -148,7 +149,7 @@ export async function abandonFiles(
   return { count: Number(count), bytes: Number(used) }
 }
 
-/** Closes the quota: from the commit on nothing is reserved and nothing settles, also for transactions that wait for the row. */
+/** Closes the quota: after the commit nothing can be reserved or settled, even by transactions that are waiting for the row. */
 export async function closeStorage(tx: Transaction, workspaceId: string): Promise<void> {
   await tx`
     INSERT INTO workspace_storage (workspace_id, is_closed) VALUES (${workspaceId}, true)
@@ -161,7 +162,7 @@ export async function isOurs(sql: Queryable, held: Held): Promise<boolean> {
   return rows.length === 1
 }
 
-/** @returns whether no upload of the workspace with a later id has reserved bytes; any fixed order of uploads would do */
+/** @returns true when no upload of the workspace with a later id has reserved bytes; any fixed order of uploads would do */
 export async function isYoungestHolder(
   sql: Queryable,
   { id, workspaceId }: { readonly id: string; readonly workspaceId: string },
@@ -177,8 +178,8 @@ function ours(sql: Queryable, { id, attempt }: Held) {
 
 /**
  * The workspace's row, locked after that of the upload, with the values after the lock. An UPDATE computes
- * from the row that its statement saw, and Postgres applies the row's checks to that before it looks for a
- * newer one: a reservation that grew while the statement waited would be subtracted from the old sum.
+ * with the row version that its statement saw, and Postgres applies the row's checks to it before it looks for
+ * a newer version: a reservation that grew while the statement waited would be subtracted from the old sum.
  */
 function lockedStorage(sql: Queryable) {
   return sql`SELECT s.workspace_id, s.reserved_bytes FROM workspace_storage s JOIN held ON s.workspace_id = held.workspace_id FOR UPDATE OF s`

@@ -6,16 +6,16 @@ import type { Queryable } from '../base/open.ts'
 
 export type FileState = 'pending' | 'ready' | 'abandoned' | 'deleted'
 
-/** Work is left in a pending row (its upload, or the sweep's) and in an abandoned row (its bytes). */
+/** Work remains for a pending row (by its upload or the sweep) and for an abandoned row (to remove its bytes). */
 export const fileRows = guardedRows<FileState>({ table: 'files', claimable: ['pending', 'abandoned'] })
 
-/** A row in a state that fills all of these columns. */
+/** A row in a state in which all of these columns are filled. */
 export interface FileRow {
   readonly id: string
   readonly workspace_id: string
   readonly filename: string
   readonly mime_type: string
-  /** A bigint of Postgres arrives as text. */
+  /** A bigint of Postgres is returned as text. */
   readonly size_bytes: string
   readonly sha256: string
   readonly data_key_id: string
@@ -53,7 +53,7 @@ export function columnsOf(facts: FileFacts): Columns {
   }
 }
 
-/** The file's time is over: the workspace does not see the file any more, and the sweep removes it. */
+/** Condition: the file has expired. The workspace no longer sees it, and the sweep removes it. */
 export function isExpired(sql: Queryable) {
   return sql`(expires_at IS NOT NULL AND expires_at <= clock_timestamp())`
 }
@@ -66,18 +66,18 @@ interface FileRowsInput {
   readonly countMax: number
 }
 
-/** Sorts after every id of a file. */
+/** Sorts after every file id. */
 const LAST_ID = '~'
-/** Few values, since each is a statement that stays prepared. One row more than the page says whether there is another page. */
+/** Only a few values, since each one is a separate prepared statement. One row more than the page shows whether there is another page. */
 const ROWS_READ = [FILES_PAGE_DEFAULT, ...Array.from({ length: 11 }, (_, power) => 2 ** power)]
   .map((limit) => limit + 1)
   .sort((a, b) => a - b)
 
 /**
- * Ready files in the order of their ids. The bounds of a workspace's page are row values, which one index
- * alone can keep in order. The limit is no parameter: with a parameter Postgres assumes a tenth of all files
- * for the page, and plans each call again.
- * @param workspaceId null = all workspaces, with files whose time is over
+ * Ready files in the order of their ids. The bounds of a workspace's page are row values, for which only one
+ * index provides the order. The limit is not a parameter: with a parameter Postgres would assume that a page
+ * contains a tenth of all files, and would plan each call again.
+ * @param workspaceId null = all workspaces, including expired files
  */
 export async function listFiles(
   sql: Queryable,
@@ -94,7 +94,7 @@ export async function listFiles(
   return isBackwards(input) ? files.reverse() : files
 }
 
-/** Files by the primary key: the number of ids bounds the rows read, however many files the workspace has. */
+/** Reads files by the primary key: the number of rows read is limited by the number of ids, not by the files of the workspace. */
 async function namedFiles(
   sql: Queryable,
   workspaceId: string,

@@ -9,7 +9,7 @@ import type { Store } from '../base/open.ts'
 import { reach } from '../base/translate.ts'
 import { clipPage, clipsAmong } from '../videos/clip-objects.ts'
 
-/** Rows of uploads and files that the sweep ends. Design §5. */
+/** Ends rows of uploads and files for the sweep. Design §5. */
 export function openFileSweep(store: Store): FileSweep {
   return {
     claimStale: (countMax) =>
@@ -62,7 +62,7 @@ async function expire({ sql }: Store): Promise<number> {
   const removed = await sql`DELETE FROM files WHERE state = 'deleted' AND ${isOld}`
   const cleared = await sql`
     UPDATE files SET idempotency_id = NULL, request_digest = NULL WHERE state = 'ready' AND idempotency_id IS NOT NULL AND ${isOld}`
-  // Such an old use keeps nothing, whether its container still exists or not.
+  // Uses this old keep no container, whether or not it still exists.
   await sql`
     DELETE FROM container_uses WHERE used_at < clock_timestamp() - ${CONTAINER_KEPT_MS} * interval '1 ms'
       AND (removing_until IS NULL OR removing_until < clock_timestamp())`

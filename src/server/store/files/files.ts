@@ -38,21 +38,21 @@ import { Waiters, type Waiter } from '../base/waiters.ts'
 import { openWriteLane, type WriteLane } from '../base/write-lane.ts'
 
 /**
- * Milliseconds that a refusal for the quota waits for racing uploads to settle; twice as long while a younger
- * upload holds bytes. Decision.
+ * Milliseconds that a refusal for the quota waits for concurrent uploads to settle; twice as long while a
+ * younger upload has reserved bytes. Decision.
  */
 export const QUOTA_WAIT_MS_MAX = 10_000
 /**
- * Milliseconds that a write waits for another write to the same path, or for the removal of its container;
- * `busy` beyond. Decision.
+ * Milliseconds that a write waits for another write to the same path, or for the removal of its container,
+ * before it fails with `busy`. Decision.
  */
 export const CONTAINER_WAIT_MS_MAX = 10_000
 
 export interface FilesOptions extends BackoffOptions {
   readonly store: Store
-  /** For what changes the quota of a workspace; left out: one of the store's own connections. */
+  /** For writes that change the quota of a workspace; left out: one of the store's own connections. */
   readonly lane?: WriteLane
-  /** Quota of workspaces without one of their own. */
+  /** Quota of workspaces without their own quota. */
   readonly quotaBytes?: number
   readonly quotaWaitMs?: number
   readonly idempotencyWaitMs?: number
@@ -86,7 +86,7 @@ class FileStore implements Files {
     this.#lane = options.lane ?? openWriteLane(options.store)
     this.#quotaBytes = options.quotaBytes ?? STORAGE_QUOTA_BYTES_DEFAULT
     this.#leaseMs = options.leaseMs ?? UPLOAD_LEASE_MS
-    // A failed renewal leaves three quarters of the lease for the next ones.
+    // After a failed renewal three quarters of the lease remain for the next ones.
     this.#renewing = setInterval(
       () => void this.#renew().catch(() => undefined),
       options.renewMs ?? UPLOAD_RENEW_MS,
@@ -141,14 +141,14 @@ class FileStore implements Files {
       const { mayFit, isYoungest, quotaBytes } = chance.value
       if (mayFit && (await backoff.wait(this.#quotaWaitMs * (isYoungest ? 1 : 2), signal))) continue
       if (signal?.aborted === true) return { ok: false, failure: endedBy(signal) }
-      // Uploads that gave way or settled before the look above may have left room.
+      // Uploads that gave way or settled before the check above may have freed room.
       const last = await this.#reserveUpTo(own, bytes)
       if (!last.ok) return last
       return last.value ? ok(null) : full(quotaBytes)
     }
   }
 
-  /** @returns whether the bytes are reserved now: a whole step, or only their count where a step does not fit any more */
+  /** @returns true when the bytes are now reserved: a whole step, or only their number when a step no longer fits */
   async #reserveUpTo(own: OwnUpload, bytes: number): Promise<Outcome<boolean>> {
     for (const target of [Math.ceil(bytes / QUOTA_STEP_BYTES) * QUOTA_STEP_BYTES, countedBytes(bytes)]) {
       const more = { bytes: target - own.reservedBytes, quotaBytes: this.#quotaBytes }
@@ -239,7 +239,7 @@ class FileStore implements Files {
         ids,
         countMax: limit + 1,
       })
-      // Backwards, the additional file is the first.
+      // In reverse order the additional file is the first one.
       return ok({
         files: before === null ? files.slice(0, limit) : files.slice(-limit),
         hasMore: files.length > limit,
@@ -283,9 +283,9 @@ class FileStore implements Files {
   }
 
   /**
-   * Uploads that wait for each other's reservations come to an end because the youngest of them gives way
-   * first, and alone: if all gave way at once, less would be stored than fits.
-   * @returns whether other uploads may still make room for so many more bytes; `upload_lost` when another
+   * Resolves a deadlock of uploads that wait for each other's reservations: only the youngest gives way first,
+   * since less would be stored than fits if all did at once.
+   * @returns true when other uploads may still free room for this many more bytes; `upload_lost` when another
    * process has the row
    */
   #chanceOf(
@@ -342,13 +342,13 @@ async function endUpload(tx: Transaction, { id, attempt }: Held, mayHaveObject: 
 interface Removal {
   readonly workspaceId: string
   readonly id: string
-  /** True: only after the file's time is over, for the sweep; false: only before. */
+  /** True: only when the file has expired, for the sweep; false: only when it has not. */
   readonly isDue: boolean
 }
 
 /**
- * Removes a file's row and frees its quota; a row under an `Idempotency-Key` stays as `deleted`. @returns
- * null when the file was gone
+ * Removes a file's row and frees its quota; a row with an `Idempotency-Key` is kept as `deleted`. @returns
+ * null when the file no longer existed
  */
 export async function removeRow(
   tx: Transaction,

@@ -21,24 +21,24 @@ import type { PruneStep } from '../../ports/operator/retention.ts'
 export const GENERATIONS_BATCH_ROWS = 500
 /** Milliseconds that a batch may take before it counts as failed, and is written again. Decision. */
 export const GENERATIONS_WRITE_MS_MAX = 5_000
-/** Milliseconds between two tries while the store is away. Decision. */
+/** Milliseconds between two attempts while the store is unavailable. Decision. */
 export const GENERATIONS_RETRY_MS = 500
-/** Records that a front holds while they cannot be written, about 1 KiB each; more are lost. Decision. */
+/** Records that a front holds while they cannot be written, about 1 KiB each; further ones are lost. Decision. */
 export const GENERATIONS_WAITING_MAX = 10_000
-/** Records of one organization among them. Decision. */
+/** Of these, records of one organization. Decision. */
 export const GENERATIONS_ORGANIZATION_WAITING_MAX = 5_000
 
 export interface GenerationsOptions {
   readonly store: Store
   readonly log: Log
-  /** Counts records by what became of them. */
+  /** Counts records by outcome. */
   readonly count: (outcome: 'written' | 'lost', rows: number) => void
 }
 
 /**
- * Writes records in batches, independently of the calls. While the store is away records wait, as many as the
- * queue has room for; a process that is killed loses those of its last GENERATIONS_FLUSH_MS. Money does not
- * depend on them.
+ * Writes records in batches, independently of the calls. While the store is unavailable, records wait, up to
+ * the size of the queue; a process that is killed loses the records of its last GENERATIONS_FLUSH_MS. Charges
+ * do not depend on these records.
  */
 export function openGenerations(options: GenerationsOptions): Generations & { close(): Promise<void> } {
   return new StoredGenerations(options)
@@ -47,9 +47,9 @@ export function openGenerations(options: GenerationsOptions): Generations & { cl
 class StoredGenerations implements Generations {
   readonly #options: GenerationsOptions
   readonly #queue = new GenerationQueue()
-  /** Taken from the queue, and not written so far. */
+  /** Records that were taken from the queue and are not yet written. */
   #batch: readonly Generation[] = []
-  /** Records without room since the last line of the log. */
+  /** Records lost for lack of room since the last log line. */
   #lost = 0
   #timer: NodeJS.Timeout | null = null
   #flushing: Promise<void> | null = null
@@ -91,7 +91,7 @@ class StoredGenerations implements Generations {
     }, inMs)
   }
 
-  /** @returns false when the store is away */
+  /** @returns false when the store is unavailable */
   async #flush(): Promise<boolean> {
     for (;;) {
       if (this.#batch.length === 0) this.#batch = this.#queue.take(GENERATIONS_BATCH_ROWS)
@@ -101,7 +101,7 @@ class StoredGenerations implements Generations {
     }
   }
 
-  /** @returns false when the store is away */
+  /** @returns false when the store is unavailable */
   async #write(batch: readonly Generation[]): Promise<boolean> {
     const { store, log, count } = this.#options
     try {
@@ -110,7 +110,7 @@ class StoredGenerations implements Generations {
       return true
     } catch (cause) {
       if (isAway(cause)) return false
-      // A record that the store will never take must not hold back the others; written twice it is one row.
+      // A record that the store will never accept must not delay the others; a record that is written twice is one row.
       if (batch.length > 1) {
         for (const one of batch) if (!(await this.#write([one]))) return false
         return true
@@ -133,7 +133,7 @@ class StoredGenerations implements Generations {
   }
 }
 
-/** A record that is there already stays as it is: looking for each one takes Postgres longer. */
+/** Existing records are not changed; checking first whether each one exists takes Postgres longer. */
 export async function insertGenerations(store: Store, batch: readonly Generation[]): Promise<void> {
   const columns = columnsOf(batch)
   const write = (isAgain: boolean): Promise<unknown> =>
@@ -149,7 +149,7 @@ export async function insertGenerations(store: Store, batch: readonly Generation
   )
 }
 
-/** A provider may itself be a Sluice, so that its ids look alike: the call's own id comes first. */
+/** A provider may itself be Sluice and have ids of the same form, so the call's own id is looked up first. */
 async function find(
   sql: Sql,
   { organizationId, workspaceId, id }: GenerationSought,
@@ -171,7 +171,7 @@ async function find(
 
 /**
  * Records that wait to be written. Workspaces take turns, and an organization has at most half of the places:
- * one with very many calls keeps the records of others from being lost, and from being late.
+ * otherwise the records of others would be lost or late because of one organization with very many calls.
  */
 export class GenerationQueue {
   readonly #waiting = new FairQueue<Generation>()
@@ -181,7 +181,7 @@ export class GenerationQueue {
     return this.#waiting.size
   }
 
-  /** @returns false: there is no room */
+  /** @returns false when there is no room */
   push(generation: Generation): boolean {
     const { organizationId } = generation
     if (this.#waiting.size >= GENERATIONS_WAITING_MAX || !this.#shares.fits(1, organizationId)) return false
@@ -190,7 +190,7 @@ export class GenerationQueue {
     return true
   }
 
-  /** The next records to be written, at most so many. */
+  /** The next records to be written, at most `most`. */
   take(most: number): readonly Generation[] {
     const taken: Generation[] = []
     while (taken.length < most) {
@@ -269,7 +269,7 @@ const COLUMNS: readonly Column[] = [
 const NAMES = COLUMNS.map(({ name }) => name).join(', ')
 const VALUES = NAMES.replace('created_at', 'to_timestamp(created_at)')
 
-/** The facts of a row in one document, as the older table has them. */
+/** The facts of a row in one document, as in the older table. */
 export const FACTS_DOCUMENT = `json_build_object(${pairsOf(FACTS)}, 'usage', json_strip_nulls(json_build_object(${pairsOf(USAGE)})))`
 
 /** Records as arrays in the text form of Postgres, one for each of COLUMNS. */
@@ -277,21 +277,21 @@ function columnsOf(batch: readonly Generation[]): readonly string[] {
   return COLUMNS.map(({ of }) => {
     const known = new Map<object, string>()
     const values = batch.map((one) => elementOf(of(one), known))
-    // Postgres takes what an array lacks for null.
+    // Postgres reads missing elements of an array as null.
     return values.every((value) => value === NOTHING) ? '{}' : `{${values.join(',')}}`
   })
 }
 
 const NOTHING = 'NULL'
 
-/** @param known JSON of earlier values: many calls have one price */
+/** @param known JSON of earlier values: many calls have the same price */
 function elementOf(value: Value, known: Map<object, string>): string {
   if (typeof value === 'string') return quoted(value)
   if (value === null || value === undefined) return NOTHING
   if (typeof value !== 'object') return String(value)
   let json = known.get(value)
   if (json === undefined) {
-    // The prices of a call may be its endpoint's, with the conditions.
+    // The prices of a call may be the object of its endpoint, which also contains conditions.
     json = quoted(JSON.stringify('promptNanoPerMillion' in value ? keptPrice(value as KeptPrice) : value))
     known.set(value, json)
   }
@@ -304,7 +304,7 @@ function quoted(text: string): string {
 
 const MARKS = /["\\]/
 
-/** @param isAgain some may be there already, and stay as they are */
+/** @param isAgain some records may already exist; these are not changed */
 function insertRecords(sql: Sql, columns: readonly string[], isAgain: boolean): PromiseLike<unknown> {
   const arrays = columns.map(
     (column, at) => sql`${at === 0 ? sql`` : sql`,`} ${column}::${sql.unsafe(`${COLUMNS[at]?.type}[]`)}`,
@@ -324,7 +324,7 @@ interface Row {
   readonly facts: GenerationFacts
 }
 
-/** The newest record, also of those that older versions have written; null: no record. */
+/** The newest matching record, including those written by older versions; null: no record. */
 async function findRecord(sql: Sql, condition: Fragment): Promise<Generation | null> {
   const newestOf = (table: string, facts: string) => sql`(
     SELECT id, created_at, organization_id, workspace_id, upstream_id, ${sql.unsafe(facts)} AS facts FROM ${sql(table)}
@@ -362,12 +362,12 @@ const GENERATION_TABLE: DailyTable = { table: 'generation_records', keyColumn: '
 /** Rows of older versions: migration 33. */
 const OLDER_TABLE: DailyTable = { table: 'generations', keyColumn: 'created_at' }
 
-/** Makes the partitions of today and the next days, where they are missing. @returns number of new ones */
+/** Creates missing partitions for today and the next days. @returns number of new ones */
 export function ensureGenerationDays(store: Store): Promise<{ readonly partitions: number }> {
   return ensureDays(store, GENERATION_TABLE)
 }
 
-/** Drops whole days of the records of calls. @param keptDays 0 = without end */
+/** Drops whole days of the records of calls. @param keptDays 0 = records are kept forever */
 export function generationDays(store: Store, keptDays: number): PruneStep {
   return prunedDays(store, { kind: 'generations', tables: [GENERATION_TABLE, OLDER_TABLE] }, keptDays)
 }

@@ -7,9 +7,9 @@ import { isAway } from '../base/translate.ts'
 import { insertGenerations } from './generations.ts'
 
 /**
- * Writes the records of calls whose front died while their answers streamed; repeated, it adds none. Rejects
- * while the store is away. A record that the store refuses is lost: the money of a front must not wait for
- * it.
+ * Writes the records of calls whose front died while their answers streamed; a repetition adds nothing.
+ * Rejects while the store is unavailable. A record that the store refuses is lost, since closing the books of
+ * the front must not wait for it.
  */
 export async function keepLostStreams(store: Store, takes: readonly OpenTake[], log: Log): Promise<void> {
   await keep(
@@ -30,7 +30,7 @@ async function keep(store: Store, lost: readonly Generation[], log: Log): Promis
   }
 }
 
-/** Null: the answer had not begun, or the journal has no note of it. */
+/** Null: the answer had not begun, or the journal does not contain its note. */
 function generationOf(take: OpenTake): Generation | null {
   const { progress, requestId, organizationId, workspaceId } = take
   const note = progress === undefined ? null : noteOf(progress.note)

@@ -39,9 +39,9 @@ import { holdIntern } from '../workspaces/interns.ts'
 
 export interface ApiKeyDeps {
   readonly store: Store
-  /** Informs the fronts at once; the epoch informs them in any case. */
+  /** Informs the fronts immediately; the epoch informs them in any case. */
   readonly publish: Hints['publish']
-  /** Rate limit of keys that are made without one; null = no limit. */
+  /** Rate limit of keys that are created without one; null = no limit. */
   readonly rateLimitRpm: number | null
 }
 
@@ -191,7 +191,7 @@ async function update(
   const after = await lookAt(tx, ref.hash)
   await appendAudit(tx, keyEvent(by, { before, after }))
   const invalidations = areLimits ? await tellOfLimits(tx, accountId) : []
-  // An expired key is not among the keys that use the account, but it is the key that was changed.
+  // An expired key is not listed among the keys of the account, but here it is the changed key.
   const isIncluded = invalidations.some(({ id }) => id === ref.hash)
   return ok({
     value: after,
@@ -217,7 +217,7 @@ interface RotationInput {
 }
 
 /**
- * Makes a successor of a key with the same account, so that usage and limit continue; both keys work until
+ * Creates a successor of a key with the same account, so that usage and limit continue; both keys work until
  * the older one expires. Failures: api_key_unknown, quota_exceeded.
  */
 async function rotateKey(
@@ -225,14 +225,14 @@ async function rotateKey(
   { ref, rotation, by, caps }: RotationInput,
 ): Promise<Outcome<KeyResult<RotatedKey>>> {
   // The removal of a workspace locks the workspace before its interns, and the interns before their keys. A
-  // rotation must keep that order.
+  // rotation must use the same order.
   const seen = await findKeyRow(tx, ref)
   const found = seen !== null && (await holdOwners(tx, seen)) ? await findLocked(tx, ref) : null
   if (found === null || !(await isLive(tx, ref.hash))) return UNKNOWN
   const { accountId, key: before } = found
   const expiresAt = rotation.expiresAt === undefined ? await expiryOf(tx, accountId) : rotation.expiresAt
   const { kind, name, organizationId, workspaceId, internId, rateLimitRpm, isDisabled } = before
-  // Without an overlap there is never an additional key: a full organization can still replace a lost key.
+  // Without an overlap there is never an additional key, so an organization at its cap can still replace a lost key.
   const room = await holdRoom(
     tx,
     { organizationId, what: 'api_keys', more: rotation.overlapS === 0 ? 0 : 1 },
@@ -257,7 +257,7 @@ async function rotateKey(
   return ok({ value: { apiKey, key: born.key, previous: { hash: before.hash, expiresAt: endsAt } }, changes })
 }
 
-/** Locks the workspace and the intern of a key until the transaction ends. @returns false when one of them is gone */
+/** Locks the workspace and the intern of a key until the transaction ends. @returns false when one of them no longer exists */
 async function holdOwners(
   tx: Transaction,
   { intern_id: internId, workspace_id: workspaceId }: KeyRow,

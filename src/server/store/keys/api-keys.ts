@@ -42,7 +42,8 @@ export function openKeyStore(store: Store): KeyStore {
 }
 
 /**
- * Ends a key for good, and writes the audit log. A second call changes nothing, but informs caches again.
+ * Revokes a key permanently, and writes the audit log. A second call changes nothing, but informs caches
+ * again.
  * @returns the invalidation to publish as a hint. Failures: api_key_unknown, store_unavailable.
  */
 export function revokeKey(store: Store, hash: string, by: ChangedBy): Promise<Outcome<Invalidation>> {
@@ -57,7 +58,7 @@ export function revokeKey(store: Store, hash: string, by: ChangedBy): Promise<Ou
   })
 }
 
-/** Makes a key of the first organization, without an audit event. */
+/** Creates a key of the first organization, without an audit event. */
 export async function insertKey(tx: Transaction, input: KeyInput): Promise<CreatedKey> {
   const { hash, key } = await bearKey(tx, { ...input, internId: null })
   return { apiKey: await lookAt(tx, hash), key, change: await bump(tx, 'key', hash) }
@@ -71,8 +72,8 @@ export async function endKey(tx: Transaction, hash: string): Promise<Invalidatio
 }
 
 async function loadKeys(sql: Queryable, hashes: readonly string[]): Promise<readonly KeyRecord[]> {
-  // The hashes are one text, so that any number of them is one prepared statement; the client cannot send
-  // arrays without their types.
+  // The hashes are sent as one text, so that one prepared statement serves any number of them; the client cannot
+  // send arrays without knowing their types.
   const hashList = hashes.join(',')
   const rows = await sql<LoadedRow[]>`
     SELECT k.*, d.id AS default_workspace_id, w.is_in_programme, w.may_write_vault,

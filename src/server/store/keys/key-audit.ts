@@ -7,7 +7,7 @@ export interface KeyChange {
   readonly after: ManagedKey | null
 }
 
-/** The audit event of a change; the hash alone identifies the key. */
+/** The audit event of a change; the key is identified only by its hash. */
 export function keyEvent(by: KeyActor, { before, after }: KeyChange): AuditEvent {
   const key = after ?? before
   if (key === null) throw new Error('audit event without a key')

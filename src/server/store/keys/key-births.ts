@@ -9,7 +9,7 @@ import { bearAccount } from '../money/accounts.ts'
 import { setKeyLimit } from './key-limits.ts'
 import type { Transaction } from '../base/open.ts'
 
-/** Fields of a key in addition to its owner; left out: no limits, every model. */
+/** Fields of a key in addition to its owner; left out: no limits, all models. */
 export interface KeyTraits extends Partial<KeyLimits> {
   readonly rateLimitBurst?: number | null
   readonly callLimits?: Partial<CallLimits>

@@ -3,12 +3,12 @@ import type { Invalidation } from '../../ports/keys/keys.ts'
 import { bumpLimits, putLimit } from '../money/account-limits.ts'
 import type { Transaction } from '../base/open.ts'
 
-/** Time by which clocks of fronts may differ: a front whose clock is slow may still serve a key that expired lately. */
+/** Time by which clocks of fronts may differ: a front whose clock is slow may still accept a key that expired recently. */
 const CLOCKS_APART = '1 minute'
 
 /**
- * Puts the limit of a key's account into the span of its resets; an account of a key has one limit. The
- * caller has locked the account, and informs the fronts. Design §6.
+ * Sets the limit of a key's account for the interval of its resets; the account of a key has only one limit.
+ * The caller has locked the account, and informs the fronts. Design §6.
  */
 export async function setKeyLimit(
   tx: Transaction,
@@ -17,7 +17,7 @@ export async function setKeyLimit(
 ): Promise<void> {
   const span = limitReset ?? 'lifetime'
   await tx`UPDATE accounts SET counts_byok = ${countsByok} WHERE id = ${accountId} AND counts_byok <> ${countsByok}`
-  // All keys of the account show the same resets.
+  // All keys of the account show the same reset interval.
   await tx`UPDATE api_keys SET limit_reset = ${limitReset} WHERE account_id = ${accountId} AND limit_reset IS DISTINCT FROM ${limitReset}`
   await tx`DELETE FROM account_limits WHERE account_id = ${accountId} AND (span <> ${span} OR ${limitNano === null})`
   if (limitNano !== null) await putLimit(tx, accountId, { span, limitNano })

@@ -21,7 +21,7 @@ export interface KeyRow {
   readonly intern_id: string | null
   readonly rate_limit_rpm: number | null
   readonly rate_limit_burst: number | null
-  /** Those that were ever set. */
+  /** The limits that were set at least once. */
   readonly call_limits: Partial<CallLimits>
   readonly is_disabled: boolean
   readonly limit_reset: LimitReset | null
@@ -39,12 +39,12 @@ export type PlacedRow = KeyRow & { readonly default_workspace_id: string }
 
 const HASH = /^[0-9a-f]{64}$/
 
-/** Whether a text may be a key's hash: other texts are not sent to the store, which throws at some of them. */
+/** True for a text that may be a key's hash: other texts are not sent to the store, where some of them cause errors. */
 export function isHash(text: string): boolean {
   return HASH.test(text)
 }
 
-/** The query of keys for people, without its conditions; `k` is the key. Revoked keys are included. */
+/** The query for key listings, without its conditions; `k` is the key. Revoked keys are included. */
 export function placedKeys(sql: Queryable) {
   return sql`
     SELECT k.*, d.id AS default_workspace_id FROM api_keys k
@@ -69,7 +69,7 @@ export async function findKey(sql: Queryable, ref: KeyRef): Promise<ManagedKey |
   return key ?? null
 }
 
-/** Keys with the limits and the usage of their accounts today, in the order of the rows. */
+/** Keys with the current limits and usage of their accounts, in the order of the rows. */
 export async function managedKeysOf(
   sql: Queryable,
   rows: readonly PlacedRow[],
@@ -133,12 +133,12 @@ export async function findLocked(tx: Transaction, ref: KeyRef): Promise<LockedKe
   if (seen === null) return null
   await lockAccounts(tx, [seen.account_id])
   await tx`SELECT 1 FROM api_keys WHERE hash = ${ref.hash} FOR UPDATE`
-  // The row that was read before the lock may be outdated by now.
+  // The row that was read before the lock may be outdated.
   const key = await findKey(tx, ref)
   return key === null ? null : { accountId: seen.account_id, key }
 }
 
-/** A key that this transaction has locked or made. */
+/** Reads a key that this transaction has locked or created. */
 export async function lookAt(tx: Transaction, hash: string): Promise<ManagedKey> {
   const key = await findKey(tx, { organizationId: null, hash })
   if (key === null) throw new Error('a key locked by this transaction no longer exists')

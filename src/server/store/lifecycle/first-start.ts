@@ -6,11 +6,11 @@ import { insertOrganization } from '../workspaces/organizations.ts'
 import { reach } from '../base/translate.ts'
 
 /**
- * Makes the first organization with its workspace `default`, an inference key without a rate limit and a
+ * Creates the first organization with its workspace `default`, an inference key without a rate limit and a
  * management key, all or none, when the store has no organization yet.
- * @param keep stores the keys for the operator, before the commit: a crash in between makes new keys, and
- * loses none
- * @returns null when there is an organization already. Failures: store_unavailable.
+ * @param keep stores the keys for the operator, before the commit: after a crash in between the next start
+ * creates new keys, and no valid key is lost
+ * @returns null when there already is an organization. Failures: store_unavailable.
  */
 export function seedFirst(
   store: Store,
@@ -19,7 +19,7 @@ export function seedFirst(
   return reach(async () =>
     ok(
       await store.sql.begin(async (tx) => {
-        // Two nodes that start on one empty database run one after the other here.
+        // Two nodes that start on one empty database wait for each other here.
         await tx`LOCK TABLE organizations IN SHARE ROW EXCLUSIVE MODE`
         const [there] = await tx`SELECT 1 FROM organizations LIMIT 1`
         if (there !== undefined) return null

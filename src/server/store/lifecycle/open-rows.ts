@@ -5,25 +5,25 @@ import type { Store } from '../base/open.ts'
 export type OpenKind = 'videos' | 'webhooks' | 'syncs'
 type OpenKinds = Readonly<Record<OpenKind, boolean>>
 
-/** Resolves whether there are rows that are not ended, due or not; rejects when the store cannot answer. */
+/** Resolves to true when there are rows with work left, due or not; rejects when the store cannot answer. */
 export type LookForOpen = (kind: OpenKind) => Promise<boolean>
 
 /**
- * Looks for rows that wait for a runner. The looks of one turn of the loop share a statement, which costs less
- * than the statements of three claims that find nothing.
+ * Checks for rows that wait for a runner. The checks of one turn of the event loop share a statement, which
+ * costs less than three claims that find nothing.
  */
 export function openRowsLook(store: Pick<Store, 'sql'>): LookForOpen {
   let found: Promise<OpenKinds> | null = null
   const look = (): Promise<OpenKinds> =>
     new Promise<void>((resolve) => setImmediate(resolve)).then(() => {
-      // A row that comes from now on may be missed: the next look is another one.
+      // Rows inserted from now on may be missed, so the next check sends a new statement.
       found = null
       return read(store)
     })
   return async (kind) => (await (found ??= look()))[kind]
 }
 
-/** Each index begins with the rows in question, and the order makes the planner use it. */
+/** The wanted rows are first in each index, and the ORDER BY makes the planner use it. */
 async function read({ sql }: Pick<Store, 'sql'>): Promise<OpenKinds> {
   const [row] = await sql<OpenKinds[]>`
     SELECT

@@ -23,7 +23,7 @@ import { endpointEvent, type EndpointRow } from '../endpoints/private-endpoint-r
 import { fenceVideos } from '../videos/removal.ts'
 import { endMemberships } from '../scim/mappings.ts'
 
-/** Workspaces of organizations. @param publish informs the fronts at once; without it their polls inform them */
+/** Workspaces of organizations. @param publish informs the fronts immediately; without it they find changes by polling */
 export function openWorkspaces(store: Store, publish: Hints['publish']): Workspaces {
   return {
     list: (organizationId, page) => reach(async () => ok(await pageOf(store.sql, organizationId, page))),
@@ -80,11 +80,11 @@ interface RemovalInput {
 }
 
 /**
- * Ends a workspace. Its row stays, as do ledger and audit log, which name it; all else that belongs to it
- * ends in one transaction, or, where bytes have to be removed, is left to the sweep. Locks are taken in the
- * order of other transactions: endpoints before their workspace, interns before keys and vaults, the
- * directory before files, files before the quota. Objects that another transaction is just making in the
- * workspace are either found here, or find the workspace gone.
+ * Deletes a workspace. Its row is kept, as are the ledger and the audit log, which refer to it; everything
+ * else that belongs to it is removed in one transaction, or by the sweep where bytes must be removed. Locks
+ * are taken in the order of other transactions: endpoints before their workspace, interns before keys and
+ * vaults, the directory before files, files before the quota. If another transaction is creating an object in
+ * the workspace, either this transaction finds the object, or the other one finds the workspace deleted.
  * @returns invalidations to publish as hints. Failures: workspace_unknown, default_workspace_kept.
  */
 export async function removeWorkspace(
@@ -92,8 +92,8 @@ export async function removeWorkspace(
   { ref, mayBeDefault, by }: RemovalInput,
 ): Promise<Outcome<readonly Invalidation[]>> {
   const { organizationId, reference } = ref
-  // The second of two deletions in one organization has to see what the first has left, and which workspace
-  // is the default.
+  // The second of two deletions in one organization must see the result of the first one, and which workspace is
+  // the default.
   await tx`SELECT 1 FROM organizations WHERE id = ${organizationId} FOR NO KEY UPDATE`
   const found = await findWorkspace(tx, reference, organizationId)
   if (!found.ok) return found
@@ -129,7 +129,7 @@ async function oldestBeside(tx: Transaction, { id, organizationId }: Workspace):
 
 interface Ended {
   readonly events: AuditEvent[]
-  /** Fronts route to an endpoint of the workspace. */
+  /** True when fronts route calls to an endpoint of the workspace. */
   readonly hasLiveEndpoint: boolean
 }
 
@@ -143,11 +143,12 @@ async function endAll(tx: Transaction, workspace: Workspace, by: WorkspaceActor)
   await fenceVideos(tx, id)
   const mappings = await endMemberships(tx, workspace, by)
   const presets = await tx`DELETE FROM presets WHERE workspace_id = ${id}`
-  // Objects in storage cannot be unsealed any more from here on, though only the sweep removes them.
+  // From now on objects in storage cannot be decrypted, although only the sweep removes them.
   await tx`DELETE FROM data_keys WHERE workspace_id = ${id}`
   const files = await abandonFiles(tx, id)
   await closeStorage(tx, id)
-  // Uploads that began meanwhile; uploads that other transactions have locked will meet the closed quota.
+  // Abandons uploads that began meanwhile; uploads that other transactions have locked will fail because the
+  // quota is closed.
   await abandonFiles(tx, id, 'skip locked')
   const gone = workspaceEvent(by, {
     before: workspace,
@@ -167,8 +168,8 @@ interface End {
 }
 
 /**
- * Endpoints belong to the organization, which may validate them for another workspace. An endpoint that
- * another transaction has locked finds its workspace gone.
+ * Endpoints belong to the organization, which may validate them for another workspace. A transaction that has
+ * locked an endpoint will find its workspace deleted.
  */
 async function endEndpoints({
   tx,

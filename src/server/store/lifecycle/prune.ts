@@ -5,7 +5,7 @@ import {
 } from '../../../schemas/limits/limits.ts'
 import type { Queryable } from '../base/open.ts'
 
-/** Rows that one statement removes, so that it never holds many locks for long. */
+/** Rows that one statement removes, so that it never holds many locks for a long time. */
 const BATCH_ROWS = 5_000
 
 /** Removes invalidations older than an hour. A front that missed them drops its whole cache. @returns number of rows */
@@ -23,13 +23,13 @@ export async function pruneInvalidations(
 }
 
 /**
- * Removes the rows of fronts that died without removing them. The row of a front that is cut off from the
- * store and still serves by its grace stays: `keys revoke --wait` reports it.
+ * Removes the rows of fronts that died without removing them. The row of a front that is disconnected from the
+ * store but still accepts cached keys in its grace period is kept: `keys revoke --wait` reports it.
  * @returns number of rows
  */
 export async function pruneFronts(sql: Queryable, keyGraceMs: number): Promise<number> {
   const keptMs = Math.max(SILENT_FRONTS_KEPT_MS, keyGraceMs + FRONT_LIVE_MS)
-  // Postgres may not represent an instant that far back, so the comparison is one of numbers.
+  // Postgres may be unable to represent a time that far back, so numbers are compared.
   const { count } =
     await sql`DELETE FROM fronts WHERE extract(epoch FROM clock_timestamp() - heartbeat_at) * 1000 > ${keptMs}`
   return count

@@ -17,9 +17,9 @@ export interface CopiedSequence {
 }
 
 /**
- * Tables without data to keep: the schema's own, the processes' reports of themselves, and work in progress
- * that starts again. Records of calls (`generation_records`, `requests`) are for a look back at the last
- * days; the ledger has their money.
+ * Tables without data to keep: the schema's own, status reports of processes, and work in progress that is
+ * started again. Records of calls (`generation_records`, `requests`) only serve to review the last days; their
+ * costs are in the ledger.
  */
 const LEFT_OUT = [
   'schema_migrations',
@@ -58,7 +58,7 @@ export async function sequencesOf(sql: Queryable): Promise<readonly CopiedSequen
   return rows.map(({ name, value, start }) => ({ name, value: value ?? start, isCalled: value !== null }))
 }
 
-/** First days of the months that the ledger has a partition for. */
+/** First days of the months for which the ledger has a partition. */
 export async function monthsOfLedger(sql: Queryable): Promise<readonly string[]> {
   const rows = await sql<{ month: string }[]>`
     SELECT to_date(right(c.relname, 7), 'YYYY_MM')::text AS month
@@ -67,8 +67,8 @@ export async function monthsOfLedger(sql: Queryable): Promise<readonly string[]>
 }
 
 /**
- * All rows of a table in the text form of COPY, which every version of Postgres reads. A reader that breaks
- * off waits until the rest has passed.
+ * All rows of a table in the text form of COPY, which every version of Postgres reads. A reader that stops
+ * early waits until the rest has been received.
  */
 export async function* readTable(
   tx: Transaction,
@@ -81,21 +81,21 @@ export async function* readTable(
   try {
     for await (const piece of stream.iterator({ destroyOnReturn: false })) yield piece as Uint8Array
   } finally {
-    // Postgres takes no statement while a copy runs, not even ROLLBACK. The reader that broke off throws the
-    // reason.
+    // Postgres accepts no statement while a copy runs, not even ROLLBACK. The reader that stopped early throws
+    // the reason.
     if (!stream.readableEnded) await finished(stream.resume()).catch(() => undefined)
-    // The library pauses its socket while the reader is slower and resumes it with the next read. After the
-    // last piece no read follows, and the next statement on the connection would wait without end.
+    // The library pauses its socket while the reader is too slow, and resumes it at the next read. No read
+    // follows after the last piece, so the next statement on the connection would wait forever.
     stream._read(0)
   }
 }
 
-/** Takes the bytes of `readTable`. Errors of Postgres come with the next statement. */
+/** Writes the bytes of `readTable`. Errors of Postgres are reported by the next statement. */
 export function writeTable(tx: Transaction, { name, columns }: CopiedTable): Promise<Writable> {
   return tx.unsafe(`COPY ${safe(name)} (${columnsOf(columns)}) FROM STDIN`).writable()
 }
 
-/** Tables in an order in which every row finds the rows that it refers to. */
+/** Tables in an order in which referenced rows are restored before the rows that refer to them. */
 export async function inOrderOfReference(
   sql: Queryable,
   tables: readonly CopiedTable[],
@@ -118,7 +118,7 @@ export async function inOrderOfReference(
   return ordered
 }
 
-/** Removes the rows that the migrations inserted, and makes the partitions of the ledger's months. */
+/** Removes the rows that the migrations inserted, and creates the partitions of the ledger's months. */
 export async function makeReady(
   tx: Transaction,
   tables: readonly CopiedTable[],
@@ -143,7 +143,7 @@ function columnsOf(columns: readonly string[]): string {
   return columns.map((column) => `"${safe(column)}"`).join(', ')
 }
 
-/** Names become part of statements, and a manifest may come from anywhere. */
+/** Names become part of statements, and the source of a manifest is not trusted. */
 function safe(name: string): string {
   if (!NAME.test(name)) throw new TypeError(`not a valid name for a table or column: ${JSON.stringify(name)}`)
   return name

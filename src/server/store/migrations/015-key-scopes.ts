@@ -6,7 +6,7 @@ export const keyScopes: Migration = {
   oldestBinary: 7,
   tables: [],
   async up(tx) {
-    // Null = all. A node of an older version ignores scopes: they may be set once every node has this
+    // Null = all. A node of an older version ignores scopes, so they may be set only when every node has this
     // version.
     await tx.unsafe('ALTER TABLE api_keys ADD COLUMN scopes jsonb')
   },

@@ -6,7 +6,7 @@ export const fileExpiry: Migration = {
   oldestBinary: 7,
   tables: [],
   async up(tx) {
-    // Null: the file stays. The index serves the sweep, which looks only for due files.
+    // Null: the file does not expire. The index serves the sweep, which looks only for due files.
     await tx.unsafe(`
       ALTER TABLE files ADD COLUMN expires_at timestamptz;
       CREATE INDEX files_expiring ON files (expires_at) WHERE state = 'ready' AND expires_at IS NOT NULL;

@@ -11,11 +11,11 @@ export const countedBytes: Migration = {
 }
 
 /**
- * The quota counts at least 4,096 bytes (COUNTED_BYTES_MIN) for an object, and as many for each folder of a
- * container. Nodes add and subtract the sizes of files, as nodes of older versions do; triggers keep the
- * bytes beyond sizes, so that the sum is right whichever node writes or removes a file. Every row of
- * container_files stands for an object, also an empty one; a folder exists while a row lies below it, at any
- * depth.
+ * The quota counts at least 4,096 bytes (COUNTED_BYTES_MIN) for an object, and the same for each folder of a
+ * container. Nodes add and subtract the sizes of files, as nodes of older versions do; triggers keep the bytes
+ * beyond sizes, so that the sum is right even when nodes of both versions write and remove files. Every row of
+ * container_files represents an object, even an empty one; a folder exists while there is a row below it, at
+ * any depth.
  */
 
 const FOLDERS = `

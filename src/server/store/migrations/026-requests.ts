@@ -10,7 +10,7 @@ export const requests: Migration = {
   },
 }
 
-/** The function that makes the partition of a day; `lock` is a number of its own. */
+/** The function that creates the partition of a day; `lock` is a unique number. */
 export const partitionMaker = (table: string, lock: number): string => `
   CREATE FUNCTION ${table}_partition(of_day date) RETURNS text LANGUAGE plpgsql AS $$
   DECLARE

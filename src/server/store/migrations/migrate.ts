@@ -71,7 +71,7 @@ export const MIGRATIONS: readonly Migration[] = [
   generationRecords,
 ]
 
-/** The reason why this binary must not run on this database, in words for the operator. */
+/** The reason why this binary must not run on this database, with an explanation for the operator. */
 export class SchemaRefused extends Error {}
 
 export interface SchemaState {
@@ -91,14 +91,15 @@ interface Recorded {
 }
 
 export interface MigrateOptions extends Pick<StoreOptions, 'connectSMax'> {
-  /** All of this binary by default. */
+  /** Left out: all migrations of this binary. */
   readonly migrations?: readonly Migration[]
 }
 
 /**
- * Brings the database up to this binary. Each step commits with its record under a lock that all migrators
- * share, so that a crash leaves complete steps and two migrators run one after the other. Failures (thrown):
- * SchemaRefused; the errors of Postgres for a step, which is then rolled back.
+ * Migrates the database to the schema of this binary. Each step is committed together with its record, under a
+ * lock shared by all migrators, so that only complete steps remain after a crash and two migrators run one
+ * after the other. Failures (thrown): SchemaRefused; the errors of Postgres for a step, which is then rolled
+ * back.
  */
 export async function migrate(
   url: string,
@@ -114,13 +115,13 @@ export async function migrate(
       numbers.push(applied.number)
     }
   } finally {
-    // A failed step leaves those before it.
+    // Steps before a failed one remain applied.
     if (numbers.length > 0) log.info('store.migrated', { from: numbers[0], to: numbers.at(-1) })
     await store.close()
   }
 }
 
-/** Refuses (SchemaRefused, thrown) a schema that is half-migrated, foreign, or needs a newer binary. Changes nothing. */
+/** Throws SchemaRefused for a schema that is half-migrated, not Sluice's, or needs a newer binary. Changes nothing. */
 export async function checkSchema(
   sql: Queryable,
   migrations: readonly Migration[] = MIGRATIONS,

@@ -6,8 +6,8 @@ export interface Migration {
   readonly number: number
   readonly name: string
   /**
-   * The oldest binary that may run on the schema after this step, named by the newest migration that it
-   * carries: a step that only adds leaves the number low, so that nodes can be upgraded one by one.
+   * The oldest binary that may run on the schema after this step, given as the number of its newest migration:
+   * a step that only adds does not raise the number, so that nodes can be upgraded one by one.
    */
   readonly oldestBinary: number
   /** Tables that exist from this step on; a schema without them is half-migrated or half-restored. */

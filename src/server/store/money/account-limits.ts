@@ -23,7 +23,7 @@ export interface AccountNow extends Account {
   readonly limitsEpoch: number
 }
 
-/** Milliseconds between two looks at the epochs that fronts have reported. */
+/** Milliseconds between two reads of the epochs that fronts have reported. */
 const LOOK_MS = 10
 
 /**
@@ -63,12 +63,12 @@ export async function putLimit(
     ON CONFLICT (account_id, span) DO UPDATE SET limit_nano = excluded.limit_nano, updated_at = clock_timestamp()`
 }
 
-/** Nano-USD that count against a limit of that span: spent, and byok where it counts. Design §6. */
+/** Nano-USD that count against a limit of that span: spend, including byok if it counts. Design §6. */
 export function countedNano({ spent, byok, countsByok }: Account, span: Span): bigint {
   return spent[span] + (countsByok ? byok[span] : 0n)
 }
 
-/** Whether no lent money can exceed the limit any more. */
+/** True when lent money can no longer exceed the limit. */
 export function isWithin(
   account: Account,
   { span, limitNano }: Pick<AccountLimit, 'span' | 'limitNano'>,
@@ -77,9 +77,9 @@ export function isWithin(
 }
 
 /**
- * Informs fronts that the limits of an account, or the sums that count against them, have changed. The last
- * statement of its transaction, as `bump` is; the account was locked first.
- * @param kind of the cached records that name the account
+ * Informs fronts that the limits of an account, or the sums that count against them, have changed. Must be the
+ * last statement of its transaction, as `bump` must; the account must be locked first.
+ * @param kind of the cached records that contain the account
  */
 export async function bumpLimits(
   tx: Transaction,
@@ -92,7 +92,7 @@ export async function bumpLimits(
 }
 
 /**
- * Whether every live front has reported an epoch: until then some may spend by the limits of before. Hints
+ * True when every live front has reported an epoch: until then some may spend under the earlier limits. Hints
  * arrive within milliseconds, so that a caller that changed a limit can wait for the fronts.
  */
 export async function isApplied(sql: Queryable, epoch: number, waitMs = 0): Promise<boolean> {

@@ -8,7 +8,7 @@ export interface Account {
   readonly organizationId: string
   /** The day of its windows, `YYYY-MM-DD`. */
   readonly day: string
-  /** Calls by a workspace's own credentials count against its limits. */
+  /** Calls with a workspace's own credentials count against its limits. */
   readonly countsByok: boolean
   readonly spent: PerSpan
   readonly byok: PerSpan
@@ -17,7 +17,7 @@ export interface Account {
 
 export type PerSpan = Readonly<Record<Span, bigint>>
 
-/** Makes the account of a new owner, in the transaction that makes the owner, so that no reader finds it missing. */
+/** Creates the account of a new owner, in the transaction that creates the owner, so that readers never find it missing. */
 export async function bearAccount(
   tx: Transaction,
   account: Pick<Account, 'id' | 'ownerKind' | 'organizationId'>,
@@ -26,8 +26,8 @@ export async function bearAccount(
 }
 
 /**
- * Locks accounts until the transaction ends, and reads them. Every caller locks them in the order of their
- * ids: without an order two borrowing fronts deadlock within a second. Design §6.
+ * Locks accounts until the transaction ends, and reads them. They are always locked in the order of their ids:
+ * without an order two borrowing fronts would deadlock within a second. Design §6.
  * @returns the rows in the order of their ids; ids that do not exist are left out
  */
 export async function lockAccounts(tx: Transaction, ids: readonly string[]): Promise<readonly Account[]> {

@@ -17,7 +17,7 @@ export function openActivity(store: Store): Activity {
   return { list: (input) => reach(() => list(store.sql, input)) }
 }
 
-/** Columns that sums may be grouped by. */
+/** Columns by which sums may be grouped. */
 export const ACTIVITY_GROUPS = ['day', 'key', 'workspace', 'model'] as const
 export type ActivityGroup = (typeof ACTIVITY_GROUPS)[number]
 
@@ -28,10 +28,10 @@ export interface SumInput extends ActivityPeriod {
   readonly by: ActivityGroup
 }
 
-/** One group: the day, a key's hash, a workspace's id or a model. */
+/** Name of the group: a day, a key's hash, a workspace's id or a model. */
 export interface ActivitySum extends ActivitySums {
   readonly id: string
-  /** Name of a key or a workspace, also of a deleted one; the id of a group without a name. */
+  /** Name of a key or a workspace, even if it is deleted; the id for a group without a name. */
   readonly name: string
 }
 
@@ -83,7 +83,7 @@ const GROUPS = {
   model: { column: 'model', order: 'dearest' },
 } as const satisfies Record<ActivityGroup, unknown>
 
-/** The days of a report, by the calendar that windows follow. */
+/** The days of a report, by the calendar of the windows. */
 async function periodOf(sql: Queryable, { from, to }: ActivityPeriod): Promise<Required<ActivityPeriod>> {
   const [row] = await sql<{ today: Day }[]>`SELECT utc_today()::text AS today`
   const today = row?.today ?? ''

@@ -34,7 +34,7 @@ import { usdOfNano } from '../../../schemas/money/costs.ts'
 
 export interface BudgetDeps {
   readonly store: Store
-  /** Informs the fronts at once; the epoch informs them in any case. */
+  /** Informs the fronts immediately; the epoch informs them in any case. */
   readonly hints: Pick<Hints, 'publish'>
   /** Milliseconds that a change waits for the fronts. */
   readonly appliedWaitMs?: number
@@ -74,7 +74,7 @@ export function openBudgets({
       if (!changed.ok) return changed
       const { change, place, limit } = changed.value
       await hints.publish(change)
-      // The budget is committed, whatever this look finds.
+      // The budget is committed, regardless of the result of this check.
       const applied = await reach(async () => ok(await isApplied(sql, change.n, appliedWaitMs)))
       return ok<OneBudget>({
         budget: budgetOf(place, limit, applied.ok && applied.value),
@@ -148,8 +148,8 @@ async function remove(
 }
 
 /**
- * Locks the account before any row is read that decides: two changes cannot both pass a check that only one
- * of them leaves true.
+ * Locks the account before the rows for the check are read: otherwise two concurrent changes could both pass a
+ * check that fails after either of them.
  */
 async function lock(tx: Transaction, ref: WorkspaceRef): Promise<Outcome<Place>> {
   const workspace = await findWorkspace(tx, ref.workspace, ref.organizationId)
@@ -174,7 +174,7 @@ async function read(sql: Queryable, workspaceId: string): Promise<AccountNow> {
   return account
 }
 
-/** The conflict of a limit with another one: lifetime > monthly > weekly > daily. */
+/** The first conflict with the required order of limits: lifetime > monthly > weekly > daily. */
 function disorderOf(
   limits: readonly AccountLimit[],
   { span }: BudgetRef,

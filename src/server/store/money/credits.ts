@@ -41,7 +41,7 @@ export function openCredits({
       if (!booked.ok) return booked
       const { entry, account, change } = booked.value
       if (change !== null) await hints.publish(change)
-      // The entry is committed, whatever this look finds.
+      // The entry is committed, regardless of the result of this check.
       const applied = await reach(async () =>
         ok(await isApplied(sql, change?.n ?? account.limitsEpoch, appliedWaitMs)),
       )
@@ -66,7 +66,7 @@ export function listCredits(
 interface Booked {
   readonly entry: CreditEntry
   readonly account: AccountNow
-  /** Null: the entry was booked before. */
+  /** Null: the entry had already been booked. */
   readonly change: Invalidation | null
 }
 
@@ -117,7 +117,7 @@ async function add(tx: Transaction, input: CreditInput, by: LimitActor): Promise
 const CREDIT_NANO_MAX = nanoOfUsd(USD_MAX) ?? 0n
 const OPENING_NOTE = 'spent before the first top-up'
 
-/** The entry that a first call of the same claim booked without keeping its answer, for example when its process died. */
+/** The entry that an earlier call with the same claim booked without storing its answer, for example when its process died. */
 async function bookedBy(
   tx: Transaction,
   { organizationId, claim }: CreditInput,

@@ -14,24 +14,24 @@ export const LEND_MS_MAX = 2_000
 /** Milliseconds that a front waits for the authority to book a batch of entries. Decision. */
 export const FLUSH_MS_MAX = 3_000
 /**
- * Milliseconds for which the authority notifies holders of an account's money of a refused front; the refused
- * front tries again sooner. Decision.
+ * Milliseconds for which the authority informs the holders of an account's money that a front was refused; the
+ * refused front retries sooner. Decision.
  */
 export const WANTED_MS = 1_000
 
-/** Milliseconds between two raises of a node's number by flushes. Decision. */
+/** Milliseconds between two increments of a node's money counter by flushes. Decision. */
 const COUNT_MS = 60_000
 
 export interface LenderOptions {
   readonly log: Log
-  /** The number that goes with the money of this node; left out: another node's journals are ended. */
+  /** The money counter of this node; left out when the journals of another node are ended. */
   readonly count?: KeptCount
   readonly now?: () => number
 }
 
 /**
- * The money authority. Each of its transactions locks its journal first and accounts last, in the order of
- * their ids; the node's number comes after them. Design §6.
+ * The money authority. Each of its transactions locks its journal first, then the accounts in the order of
+ * their ids, and finally the row of the node's money counter. Design §6.
  */
 export function openLender(
   store: Store,
@@ -72,11 +72,11 @@ export function openLender(
 
 interface Counted<T> {
   readonly result: T
-  /** Null: the number was not raised. */
+  /** Null: the money counter was not incremented. */
   readonly n: number | null
 }
 
-/** Raises the node's number after the last step of a transaction. */
+/** Increments the node's money counter after the last step of a transaction. */
 async function counted<T>(
   tx: Transaction,
   work: Promise<T>,
@@ -86,13 +86,13 @@ async function counted<T>(
   return { result, n: count === undefined ? null : await raiseCount(tx, count.node) }
 }
 
-/** Copies a number that is committed to the data directory. */
+/** Writes a committed number to the data directory. */
 async function keep<T>({ result, n }: Counted<T>, count: KeptCount | undefined): Promise<T> {
   if (n !== null) await count?.keep(n)
   return result
 }
 
-/** Days whose months a closing may write rows of: those of its entries, its open takes, and its leases. */
+/** Days in whose months closing a journal may write rows: the days of its entries, its open takes and its leases. */
 async function daysOf(store: Store, { journalId, rest, open }: Closing): Promise<readonly Day[]> {
   const leases = await store.sql<
     { day: Day }[]
@@ -101,8 +101,8 @@ async function daysOf(store: Store, { journalId, rest, open }: Closing): Promise
 }
 
 /**
- * Makes a journal known. Without a row of `refills` nothing is lent: the row is removed when the journal
- * ends, and a late call must not bring it back.
+ * Registers a journal. Without a row in `refills` nothing is lent: the row is removed when the journal ends,
+ * and a late call must not create it again.
  */
 async function enter(sql: Sql, { id, node, bootId }: JournalOwner): Promise<Day> {
   const [row] = await sql<{ today: Day }[]>`

@@ -14,15 +14,15 @@ export class PostgresOlder extends Error {
 /** A node whose data directory is ahead of Postgres. */
 export interface NodeBehind {
   readonly node: string
-  /** Steps of its money that Postgres lacks. */
+  /** Steps of its money counter that are missing in Postgres. */
   readonly behind: number
 }
 
 /**
- * Raises the number of a node, in a transaction that moves its money. To be called last: the row is locked
- * until the commit. Rows are never removed: without one, a node that comes back after a year would find
- * Postgres older than its data directory and refuse paid calls; the row of a node that never does takes some
- * 60 bytes.
+ * Increments the money counter of a node, in a transaction that moves its money. To be called last, since the
+ * row is locked until the commit. Rows are never removed: without its row, a node that is started again after
+ * a year would find Postgres older than its data directory and refuse paid calls. The row of a node that never
+ * returns takes only about 60 bytes.
  */
 export async function raiseCount(tx: Queryable, node: string): Promise<number> {
   const [row] = await tx<{ n: string }[]>`
@@ -42,7 +42,7 @@ export async function checkCount(sql: Queryable, { node, read }: KeptCount): Pro
   throw new PostgresOlder(behind)
 }
 
-/** @param kept number of the node's data directory */
+/** @param kept number stored in the node's data directory */
 export async function stepsBehind(
   sql: Queryable,
   { node, kept }: { readonly node: string; readonly kept: number },
@@ -53,7 +53,7 @@ export async function stepsBehind(
 }
 
 /**
- * Has every node that was refused, and the given one, go on with Postgres as it is.
+ * Lets the given node and every refused node continue with the present state of Postgres.
  * @returns the nodes for which Postgres was too old
  */
 export async function acceptRestore(

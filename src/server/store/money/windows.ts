@@ -2,7 +2,7 @@ import type { Day, Span } from '../../ports/money/money.ts'
 
 const DAY_MS = 86_400_000
 
-/** The window of a span that a day lies in; equal texts are equal windows. Weeks begin on Monday. */
+/** The window of a span that contains a day, as a text: equal texts mean the same window. Weeks begin on Monday. */
 export function windowOf(span: Span, day: Day): string {
   switch (span) {
     case 'daily':
@@ -18,7 +18,7 @@ export function windowOf(span: Span, day: Day): string {
   }
 }
 
-/** @returns the first instant of the next window, Unix milliseconds UTC; null for `lifetime` */
+/** @returns the start of the next window, Unix milliseconds UTC; null for `lifetime` */
 export function resetsAtMs(span: Span, day: Day): number | null {
   switch (span) {
     case 'daily':

@@ -3,21 +3,21 @@ import type { Store } from '../base/open.ts'
 import { every } from '../../structures/ticks.ts'
 
 export interface AdminPorts {
-  /** Admin ports of this node, and of nodes that have reported theirs; last seen in the store. */
+  /** Admin ports of this node, and of nodes that have reported theirs; as last read from the store. */
   readonly ports: ReadonlySet<number>
   close(): Promise<void>
 }
 
-/** Milliseconds that one look may take. */
+/** Milliseconds that one read may take. */
 const LOOK_MS_MAX = 2_000
 
-/** Follows the admin ports of the nodes of the installation: no caller of any node may reach one of them. */
+/** Follows the admin ports of the nodes of the installation: callers of any node must not be able to reach these ports. */
 export function watchAdminPorts(store: Store, own: number, everyMs = HEARTBEAT_MS): AdminPorts {
   let ports: ReadonlySet<number> = new Set([own])
   let looking: Promise<void> | null = null
   const look = async (): Promise<void> => {
     try {
-      // Silent nodes count too: a node that is cut off from the store may still listen.
+      // Nodes without heartbeats count too: a node that is disconnected from the store may still be listening.
       const rows = await store.within(
         LOOK_MS_MAX,
         (sql) => sql<{ admin_port: number }[]>`
@@ -25,7 +25,7 @@ export function watchAdminPorts(store: Store, own: number, everyMs = HEARTBEAT_M
       )
       ports = new Set([own, ...rows.map(({ admin_port }) => admin_port)])
     } catch {
-      // The known ports stay, and the heartbeat reports that the store is away.
+      // The known ports are kept, and the heartbeat reports that the store is unavailable.
     }
   }
   const turn = (): void => {

@@ -7,7 +7,7 @@ import type { Queryable, Sql, Store } from '../base/open.ts'
 import { every } from '../../structures/ticks.ts'
 
 export interface HeartbeatOptions {
-  /** A UUID that names this front. */
+  /** A UUID that identifies this front. */
   readonly frontId: string
   readonly store: Store
   readonly feed: EpochFeed
@@ -17,7 +17,7 @@ export interface HeartbeatOptions {
   readonly adminPort?: number | null
   /** Connections that the whole node may hold at once. */
   readonly connections: number
-  /** Id of the root key that this front wraps with now; left out: the front wraps nothing. */
+  /** Id of the root key with which this front currently wraps keys; left out: the front wraps none. */
   readonly rootKeyId?: () => string
   readonly log: Log
   readonly everyMs?: number
@@ -25,11 +25,11 @@ export interface HeartbeatOptions {
 
 export interface Heartbeat extends FrontCount {
   readonly frontId: string
-  /** Reports at once what the feed knows now; false when the store did not take the report. */
+  /** Reports the current state of the feed immediately; false when the store did not accept the report. */
   beat(): Promise<boolean>
-  /** Reports a new number of the node's connections at once, and counts the other fronts. */
+  /** Reports a new number of the node's connections immediately, and counts the other fronts. */
   scaled(connections: number): Promise<void>
-  /** Removes the row: this front counts no more. */
+  /** Removes the row, so that this front no longer counts. */
   close(): Promise<void>
 }
 
@@ -40,7 +40,7 @@ const ENROL_TRIES = 8
 /** Milliseconds after which a new front tries no further heartbeat. */
 const ENROL_MS_MAX = 3 * BEAT_MS_MAX
 
-/** Makes this process known as a live front, reports the epoch that it has applied, and counts the other fronts. */
+/** Registers this process as a live front, reports the epoch that it has applied, and counts the other fronts. */
 export function startHeartbeat(options: HeartbeatOptions): Heartbeat {
   const { frontId, store, feed, log, everyMs = HEARTBEAT_MS } = options
   let { connections } = options
@@ -49,7 +49,7 @@ export function startHeartbeat(options: HeartbeatOptions): Heartbeat {
   let reported = -2
   let isClosed = false
   let isAway = false
-  /** The row is on disk, as far as this front knows. */
+  /** True when, as far as this front knows, the row is on disk. */
   let isKept = false
 
   const report = async (): Promise<void> => {
@@ -66,8 +66,8 @@ export function startHeartbeat(options: HeartbeatOptions): Heartbeat {
     }
   }
   const beat = async (): Promise<boolean> => {
-    // Only one report at a time: of two, the earlier one might reach the store last, even after the end of
-    // this front.
+    // Only one report is sent at a time: of two concurrent ones the earlier might reach the store last, even
+    // after the end of this front.
     while (beating !== null) await beating
     if (isClosed) return false
     beating = report()
@@ -75,7 +75,7 @@ export function startHeartbeat(options: HeartbeatOptions): Heartbeat {
     beating = null
     return !isAway
   }
-  // `keys revoke --wait` waits for this: a new epoch is reported at once, in the tick after it was applied.
+  // `keys revoke --wait` waits for this report, so a new epoch is reported immediately, in the tick after it was applied.
   const catchUp = async (): Promise<void> => {
     if (isClosed || beating !== null || feed.epoch === reported) return
     const before = reported
@@ -113,7 +113,7 @@ interface Beat {
   readonly isKept: boolean
 }
 
-/** A new row is on disk afterwards: no crash of Postgres may lose a front that `keys revoke --wait` must wait for. @returns other live fronts */
+/** A new row is flushed to disk: a crash of Postgres must not lose a front for which `keys revoke --wait` must wait. @returns other live fronts */
 async function writeBeat(options: HeartbeatOptions, { connections, epoch, isKept }: Beat): Promise<number> {
   const { frontId, store, node, adminPort = null, rootKeyId = () => null } = options
   const [row] = await store.within(
@@ -131,17 +131,17 @@ async function writeBeat(options: HeartbeatOptions, { connections, epoch, isKept
 }
 
 /**
- * Part of a statement that writes a heartbeat: its commit waits for no disk. Postgres may lose the heartbeat
- * in a crash of its machine, and gets the next one.
+ * Part of a statement that writes a heartbeat: its commit does not wait for the disk. If Postgres loses the
+ * heartbeat in a crash of its machine, the next one replaces it.
  */
 export function withoutSync(sql: Sql) {
   return sql`set_config('synchronous_commit', 'off', true)`
 }
 
 /**
- * Makes a front known before it serves, so that `keys revoke --wait` waits for it too. Gives up when the
- * store is away twice, where the front can load no key, or does not take its row, where no key can be revoked
- * either.
+ * Registers a front before it serves, so that `keys revoke --wait` also waits for it. Gives up when the store
+ * is unavailable twice (the front then cannot load keys), or does not accept its row (then keys cannot be
+ * revoked either).
  */
 export async function enrol(
   feed: Pick<RunningEpochFeed, 'poll'>,
@@ -157,15 +157,15 @@ export async function enrol(
   }
 }
 
-/** Removes a front's row: the front counts no more, and no revocation waits for it. */
+/** Removes a front's row: the front no longer counts, and revocations do not wait for it. */
 export async function removeFront(store: Store, frontId: string): Promise<void> {
   await store.within(BEAT_MS_MAX, (sql) => sql`DELETE FROM fronts WHERE id = ${frontId}`)
 }
 
 export interface FrontsAtEpoch {
-  /** Live fronts that have not reported the epoch yet. */
+  /** Number of live fronts that have not reported the epoch yet. */
   readonly behind: number
-  /** Fronts that fell silent without removing their row: dead, or cut off from the store. */
+  /** Fronts that stopped sending heartbeats without removing their row: they are dead, or disconnected from the store. */
   readonly silent: number
 }
 
@@ -178,7 +178,7 @@ export async function frontsAt(sql: Queryable, epoch: number): Promise<FrontsAtE
   return row ?? { behind: 0, silent: 0 }
 }
 
-/** Nodes with live fronts that wrap with another root key, or have not reported one. */
+/** Nodes with live fronts that wrap keys with another root key, or have not reported one. */
 export async function nodesOnOtherRootKey(sql: Queryable, rootKeyId: string): Promise<readonly string[]> {
   const rows = await sql<{ node: string }[]>`
     SELECT DISTINCT node FROM fronts

@@ -20,8 +20,8 @@ export async function readMark(sql: Queryable): Promise<string> {
 }
 
 /**
- * Records the places of a node that joins.
- * @param seen joins that the node knew of when it was admitted
+ * Records the shared places (storage, Redis) of a node that joins.
+ * @param seen number of joins that the node had read when it was admitted
  * @returns false when another node joined in between
  */
 export async function joinInstallation(
@@ -45,7 +45,7 @@ export async function lastBackup(sql: Queryable): Promise<Date | null> {
   return row?.at ?? null
 }
 
-/** A node that left does not keep the next one, which may have other settings, from starting. */
+/** Marks a node as having left, so that it does not prevent the next one, which may have other settings, from starting. */
 export async function leaveInstallation(sql: Queryable, node: string): Promise<void> {
   await sql`UPDATE installation SET joined_at = NULL WHERE node = ${node}`
 }

@@ -7,7 +7,7 @@ export interface JournalState {
   readonly applied: number
 }
 
-/** Null: the journal was never made known. */
+/** Null: the journal was never registered. */
 export async function journalState(sql: Queryable, id: string): Promise<JournalState | null> {
   const [row] = await sql<{ is_open: boolean; applied: string }[]>`
     SELECT state = 'open' AS is_open, applied FROM journals WHERE id = ${id}`
@@ -25,8 +25,8 @@ export interface OpenJournal {
 }
 
 /**
- * Open journals that no process brings into the books: of another node, when no front of it lives; of the own
- * node, when the file is gone. What they hold stays lent.
+ * Open journals that no process will apply: those of another node without live fronts, and those of this node
+ * whose file no longer exists. Their money stays lent.
  */
 export function abandoned(
   open: readonly OpenJournal[],

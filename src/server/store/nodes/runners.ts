@@ -5,7 +5,7 @@ import { withoutSync } from './fronts.ts'
 import { every } from '../../structures/ticks.ts'
 
 export interface RunnerHeartbeatOptions {
-  /** A UUID that names this runner. */
+  /** A UUID that identifies this runner. */
   readonly runnerId: string
   readonly store: Store
   readonly log: Log
@@ -13,9 +13,9 @@ export interface RunnerHeartbeatOptions {
 }
 
 export interface RunnerHeartbeat {
-  /** Number of live runners with this one; last seen in the store. */
+  /** Number of live runners, including this one, as last read from the store. */
   readonly liveRunners: number
-  /** Removes the row: this runner counts no more. */
+  /** Removes the row, so that this runner no longer counts. */
   close(): Promise<void>
 }
 

@@ -50,8 +50,8 @@ export function deliveriesIn(sql: Queryable, ids: readonly string[]): Fragment {
 }
 
 /**
- * The index of a list. A state other than `delivered` is rarest and comes first, `dead` together with the
- * workspace; then the workspace; then all states.
+ * The index of a list. A filter by a state other than `delivered` matches the fewest rows and determines the
+ * index first, `dead` together with the workspace; then the workspace; then all states.
  */
 export function deliveryListing(
   sql: Queryable,
@@ -81,7 +81,7 @@ export function deliveryListing(
   }
 }
 
-/** The delivery about the end of a job: a job has one. */
+/** The delivery about the end of a job; each job has at most one. */
 export function deliveriesOfJob(
   sql: Queryable,
   { id, state }: Pick<JobRow, 'id' | 'state'>,
@@ -89,7 +89,7 @@ export function deliveriesOfJob(
   return sql<DeliveryRecord[]>`${deliveryRows(sql)} WHERE d.idempotency_key = ${`${id}-${state}`}`
 }
 
-/** A query of deliveries; conditions follow with WHERE. */
+/** A query of deliveries; conditions are added with WHERE. */
 function deliveryRows(sql: Queryable): Fragment {
   return sql`
     SELECT d.id, d.workspace_id AS "workspaceId", COALESCE(w.slug, '') AS "workspaceSlug", d.job_id AS "jobId", d.host, d.state,

@@ -3,7 +3,7 @@ import type { HistoryHour, HourDimension, HoursRead } from '../../ports/operator
 import type { Queryable, Sql } from '../base/open.ts'
 import { HISTORY_EVENTS_MAX, HISTORY_HOURS_KEPT } from '../../../schemas/operator/admin-port-limits.ts'
 
-/** Writes an hour of a node over this run's earlier version of it. Throws the errors of Postgres. */
+/** Writes an hour of a node, and replaces an earlier version of it from the same run. Throws the errors of Postgres. */
 export async function keepHistoryHour(
   sql: Sql,
   node: string,
@@ -26,17 +26,17 @@ export async function keepHistoryHour(
 
 export interface HoursInput {
   readonly dimension: HourDimension
-  /** The only name that is read; left out: all. */
+  /** Reads only this name; left out: all names. */
   readonly name?: string
   readonly sinceS: number
   readonly untilS: number
-  /** Places of the figures, from 1: the first and the last. */
+  /** Positions of the first and the last figure, from 1. */
   readonly places: readonly [first: number, last: number]
-  /** Names with sums of their own. */
+  /** Number of names with their own sums. */
   readonly namesMax: number
 }
 
-/** Sums over all nodes. The largest names are found here: a month of all names would be a long answer. */
+/** Sums over all nodes. The names with the largest sums are selected in the database, since a month of all names would be a very long answer. */
 export async function readHistoryHours(sql: Queryable, input: HoursInput): Promise<HoursRead> {
   const { dimension, name, sinceS, untilS, places, namesMax } = input
   const [first, last] = places
@@ -64,7 +64,7 @@ export async function readHistoryHours(sql: Queryable, input: HoursInput): Promi
   return { known, named, events: events.toReversed() }
 }
 
-/** Removes hours that are older than is kept. @returns number of rows */
+/** Removes hours that are too old to be kept. @returns number of rows */
 export async function pruneHistoryHours(sql: Queryable): Promise<number> {
   const { count } =
     await sql`DELETE FROM history_hours WHERE hour < clock_timestamp() - ${HISTORY_HOURS_KEPT}::int * interval '1 hour'`

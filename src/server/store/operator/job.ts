@@ -20,7 +20,7 @@ interface DetailRow extends JobRow {
   readonly own_secret: string | null
   readonly seconds: number
   readonly attempt: number
-  /** Null where the job is never due. */
+  /** Null when the job is never due. */
   readonly lease_until: Date | null
   readonly submitted_at: Date | null
   readonly running_at: Date | null

@@ -28,14 +28,14 @@ export function jobRows(sql: Queryable, ids: readonly string[]): Fragment {
 }
 
 const OPEN = VIDEO_STATES.filter((state) => !isVideoEnding(state))
-/** The states as the index of providers names them. */
+/** The states in the form in which the index of providers lists them. */
 const ENDED = VIDEO_ENDINGS.map((state) => `'${state}'`).join(', ')
 
 type Input = Pick<JobListInput, 'organizationId' | 'status' | 'provider'>
 
 /**
- * The index of a list. A status other than `completed` is rarest and comes first; then the workspace, then
- * the provider, then the status; then all.
+ * The index of a list. A filter by a status other than `completed` matches the fewest rows and determines the
+ * index first; then the workspace, then the provider, then the status; then all.
  */
 export function jobListing(
   sql: Queryable,
@@ -92,8 +92,8 @@ export function jobColumns(sql: Queryable): Fragment {
 }
 
 /**
- * A job has one end, whose key identifies its delivery. Ids of jobs have a collation of their own, with which
- * the index of deliveries would not be used.
+ * A job ends only once, and the key of that event identifies its delivery. Ids of jobs have a different
+ * collation, with which the index of deliveries would not be used.
  */
 export function jobTables(sql: Queryable): Fragment {
   return sql`

@@ -9,21 +9,21 @@ import { ADMIN_LISTED_MAX } from '../../../schemas/operator/admin-port-limits.ts
 export interface Listing {
   readonly table: 'video_jobs' | 'webhook_deliveries'
   /**
-   * Conditions that each are one range of an index, which continues with the order of the list: together they
-   * select the rows of the first filter.
+   * Conditions of which each is one range of an index; within a range the index has the order of the list:
+   * together they select the rows of the first filter.
    */
   readonly arms: readonly Fragment[]
   /** The other filters, each with its column. */
   readonly rest: readonly { readonly column: string; readonly is: Fragment }[]
   /**
-   * The columns after the range in the index. A range of an organization continues with the creation: in the
-   * order of ids the planner would read the whole table.
+   * The columns that follow the range in the index. For a range of an organization this is the time of
+   * creation: with the order of ids the planner would read the whole table.
    */
   readonly order: 'born' | 'id'
 }
 
 interface ListedPage {
-  /** Number of rows found, ADMIN_LISTED_MAX at most. */
+  /** Number of matching rows, at most ADMIN_LISTED_MAX. */
   readonly count: number
   /** Newest first. */
   readonly ids: readonly string[]
@@ -67,9 +67,9 @@ export function readList<Row extends { readonly id: string }>(
   )
 }
 
-/** Ids of a page. The cost of a list depends on the rows that it reaches, however many rows there are: see `ADMIN_LISTED_MAX`. */
+/** Ids of a page. The cost of a list depends only on the rows that it reads, not on the size of the table: see `ADMIN_LISTED_MAX`. */
 async function listed(tx: Transaction, listing: Listing, { limit, offset }: PageInput): Promise<ListedPage> {
-  // With outdated statistics the planner would fetch and sort all rows that a filter finds, even millions.
+  // With outdated statistics the planner would fetch and sort all rows that match a filter, even millions.
   await tx`SET LOCAL enable_sort = off`
   const [row] = await tx<{ count: number; ids: string | null }[]>`
     SELECT count(*)::int AS count, array_to_string((array_agg(id))[${offset + 1}::int:${offset + limit}::int], ',') AS ids FROM (${reached(tx, listing)}) found`
@@ -78,7 +78,7 @@ async function listed(tx: Transaction, listing: Listing, { limit, offset }: Page
   return { count, ids: ids === null || ids === '' ? [] : ids.split(',') }
 }
 
-/** All ids that a list reaches, newest first. */
+/** All ids that a list reads, newest first. */
 export function reached(sql: Queryable, { table, arms, rest, order }: Listing): Fragment {
   const columns = sql([
     'id',
@@ -86,8 +86,8 @@ export function reached(sql: Queryable, { table, arms, rest, order }: Listing): 
     ...rest.map(({ column }) => column),
   ])
   const newest = order === 'born' ? sql`created_at DESC, id DESC` : sql`id DESC`
-  // Each range has its own order, or the planner would not merge them. The planner reads no more of a range
-  // than needed.
+  // Each range has its own ORDER BY, since otherwise the planner would not merge them. Only as much of a range
+  // is read as needed.
   const [first, ...others] = arms.map(
     (arm) =>
       sql`(SELECT ${columns} FROM ${sql(table)} WHERE ${arm} ORDER BY ${newest} LIMIT ${ADMIN_LISTED_MAX})`,
@@ -99,7 +99,7 @@ export function reached(sql: Queryable, { table, arms, rest, order }: Listing): 
     SELECT id FROM (SELECT * FROM (${all}) every_one ORDER BY ${newest} LIMIT ${ADMIN_LISTED_MAX}) looked WHERE ${is} ORDER BY ${newest}`
 }
 
-/** Sorts rows in the order of the list here: sorting in the statement would make the planner read a whole table in order. */
+/** Sorts rows here in the order of the list: sorting in the statement would make the planner read a whole table in order. */
 function inOrder<T extends { readonly id: string }>(rows: readonly T[], { ids }: ListedPage): readonly T[] {
   const byId = new Map(rows.map((row) => [row.id, row]))
   return ids.flatMap((id) => byId.get(id) ?? [])

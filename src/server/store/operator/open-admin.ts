@@ -18,7 +18,7 @@ export interface AdminOptions {
   readonly version: string
 }
 
-/** Records that operators see and repair, of their own organization. */
+/** Records of their own organization that operators view and repair. */
 export function openAdmin({
   store,
   wake,
@@ -59,7 +59,7 @@ async function session(
   const found = await operatorOrganization(sql, operator)
   if (found.ok && found.value.id === organizationId)
     return ok({ organization: { id: found.value.id, name: found.value.name }, version })
-  // The log has the reason for the operator who set it; the caller gets no hint about other organizations.
+  // The log gives the reason to the operator, who set the reference; the caller gets no hint about other organizations.
   return found.ok
     ? fail('operator_only')
     : fail('operator_only', { detail: UNSET, cause: found.failure.name })

@@ -40,7 +40,7 @@ export function openOperators({ sql }: Store, reference: string | null): Operato
   }
 }
 
-/** The only organization of an installation may operate it, whatever the setting names. */
+/** The only organization of an installation may operate it, even if the setting names another one. */
 async function mayOperate(
   sql: Queryable,
   organizationId: string,

@@ -1,18 +1,18 @@
 import type { Fragment } from '../base/guarded-row.ts'
 import type { Queryable } from '../base/open.ts'
 
-/** A row that a person names by its id, by the beginning of its id or by its name. */
+/** A row to which a user refers by its id, the beginning of its id, or its name. */
 export interface Referred {
-  /** A UUID, a key's hash, or the text that a node or a request is known by. */
+  /** A UUID, a key's hash, or the text that identifies a node or a request. */
   readonly id: string
   /** Null for rows without a name. */
   readonly name: string | null
 }
 
-/** Digits of a beginning at least: a shorter one is a name. Decision. */
+/** Least number of digits in the beginning of an id; a shorter text is treated as a name. Decision. */
 export const PREFIX_DIGITS_MIN = 6
 
-/** Rows that a person may name. */
+/** Kinds of rows to which a user may refer. */
 export type ReferredKind =
   'key' | 'vault' | 'scim token' | 'delivery' | 'endpoint' | 'intern' | 'node' | 'journal' | 'request'
 
@@ -21,7 +21,7 @@ interface Source {
   readonly id: 'hash' | 'uuid' | 'text'
 }
 
-/** Rows as `id` and `name`, without those that were revoked or removed. */
+/** Queries that return rows as `id` and `name`, without revoked or removed ones. */
 const SOURCES: Readonly<Record<ReferredKind, Source>> = {
   key: {
     rows: (sql) => sql`SELECT hash AS id, name FROM api_keys WHERE revoked_at IS NULL`,
@@ -62,9 +62,9 @@ const SOURCES: Readonly<Record<ReferredKind, Source>> = {
 const BEGINNINGS = { hash: hashesFrom, uuid: uuidsFrom, text: textsFrom } as const
 
 /**
- * Rows of all organizations that have the text as their name, or whose id begins with it. A name that looks
- * like the beginning of another row's id finds both rows. Of ids of any form the
- * whole one comes first. For the command line alone.
+ * Rows of all organizations whose name is the text, or whose id begins with it. If the text is the name of one
+ * row and the beginning of another row's id, both are returned. For ids without a fixed form an exact match is
+ * first. Only for the command line.
  */
 export async function findReferred(
   sql: Queryable,
@@ -99,7 +99,7 @@ function hashesFrom(sql: Queryable, text: string): Fragment | null {
 const [LEAST, GREATEST] = ['0', 'f'].map((digit) => [8, 4, 4, 4, 12].map((n) => digit.repeat(n)).join('-'))
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
-/** A range, which the index of the ids finds among any number of rows. */
+/** A range condition, for which the index of the ids is used, however many rows there are. */
 function uuidsFrom(sql: Queryable, text: string): Fragment | null {
   const prefix = text.toLowerCase()
   const [from, to] = [LEAST, GREATEST].map((bound = '') => prefix + bound.slice(prefix.length))
@@ -107,7 +107,7 @@ function uuidsFrom(sql: Queryable, text: string): Fragment | null {
   return UUID.test(from) && UUID.test(to) ? sql`r.id BETWEEN ${from}::uuid AND ${to}::uuid` : null
 }
 
-/** Ids of any form and length: a text of few characters means the whole. */
+/** For ids of any form and length: a text with few characters must be the whole id. */
 function textsFrom(sql: Queryable, text: string): Fragment {
   return text.length < PREFIX_DIGITS_MIN ? sql`r.id = ${text}` : sql`starts_with(lower(r.id), lower(${text}))`
 }

@@ -17,10 +17,10 @@ import { isOperator } from './operator.ts'
 import { ADMIN_FILE_TYPES_MAX, ADMIN_FILES_COUNTED_MAX } from '../../../schemas/operator/admin-port-limits.ts'
 
 /**
- * The storage of an organization's workspaces, which costs a look at up to ADMIN_FILES_COUNTED_MAX files of
+ * The storage of an organization's workspaces, which requires reading up to ADMIN_FILES_COUNTED_MAX files of
  * each.
- * @param operatorReference the organization that operates the installation, from the setting
- * Failures: busy, store_unavailable, that of the signal.
+ * @param operatorReference the organization that operates the installation, from the setting Failures: busy,
+ * store_unavailable, that of the signal.
  */
 export function readStorage(
   store: Store,
@@ -50,7 +50,7 @@ function readNow(
 
 const FIRST: PageInput = { limit: 1, offset: 0 }
 
-/** One workspace with its files by type, which costs a look at each of them. */
+/** One workspace with its files by type, which requires reading each of them. */
 async function ofOne(tx: Queryable, organizationId: string, workspace: string): Promise<StorageReport> {
   const id = await workspaceIdOf(tx, organizationId, workspace)
   if (!id.ok) return { rows: [], totalCount: 0, sweep: null }
@@ -74,7 +74,7 @@ interface StorageRow {
   readonly slug: string
   readonly name: string
   readonly files: number
-  /** A bigint of Postgres arrives as text. */
+  /** A bigint of Postgres is returned as text. */
   readonly used_bytes: string
   readonly container_bytes: string
   readonly quota_bytes: string
@@ -103,7 +103,7 @@ async function rowsOf(
     slug: row.slug,
     name: row.name,
     files: row.files,
-    // The quota counts files and container files together.
+    // `used_bytes` includes container files, which are subtracted here.
     fileBytes: Number(BigInt(row.used_bytes) - BigInt(row.container_bytes)),
     containerBytes: Number(row.container_bytes),
     quotaBytes: Number(row.quota_bytes),
@@ -111,7 +111,7 @@ async function rowsOf(
   }))
 }
 
-/** The runner that swept: the slot of a node, whichever process that is now. */
+/** The runner that swept: identified by its slot on a node, independently of the process. */
 interface Sweeper {
   readonly node: string
   readonly slot: number

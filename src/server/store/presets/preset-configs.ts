@@ -14,28 +14,28 @@ import type {
 
 /** Presets that a front caches. Decision. */
 export const PRESETS_CACHED_MAX = 10_000
-/** Slugs without a preset that a front remembers. Decision. */
+/** Slugs without a preset that a front caches. Decision. */
 export const PRESET_MISSES_CACHED_MAX = 10_000
 /** Versions of presets that a front caches. Decision. */
 export const PRESET_VERSIONS_CACHED_MAX = 10_000
 /** Characters of JSON of all versions of presets that a front caches. Decision. */
 export const PRESET_CHARS_CACHED_MAX = 16_777_216
-/** Presets that a front loads from the store at once; `busy` beyond. Decision. */
+/** Presets that a front loads from the store at once; further loads fail with `busy`. Decision. */
 export const PRESET_LOADS_MAX = 256
 /**
- * Presets of one workspace that a front loads from the store at once: a workspace that asks for unknown slugs
- * leaves room to others. Decision.
+ * Presets of one workspace that a front loads from the store at once: a workspace that requests unknown slugs
+ * must leave room for others. Decision.
  */
 export const PRESET_LOADS_WORKSPACE_MAX = 64
 
 export interface PresetConfigsDeps {
   readonly rows: PresetRows
   readonly feed: EpochFeed
-  /** Milliseconds after the last good poll during which cached presets are served. Design §3. */
+  /** Milliseconds after the last successful poll during which cached presets are used. Design §3. */
   readonly graceMs: number
   /** Milliseconds of the wall clock, as `Date.now`. */
   readonly now: () => number
-  /** Presets that are cached at most, and misses; PRESETS_CACHED_MAX and PRESET_MISSES_CACHED_MAX when left out. */
+  /** Most presets, and most misses, that are cached; left out: PRESETS_CACHED_MAX and PRESET_MISSES_CACHED_MAX. */
   readonly cachedMax?: number
 }
 
@@ -55,8 +55,8 @@ export function createPresetConfigs(deps: PresetConfigsDeps): PresetConfigs & { 
 }
 
 /**
- * Entries that may change are separate from those that never do: a change drops heads and misses, and only a
- * lack of room drops versions.
+ * Entries that may change are separate from those that never do: a change removes heads and misses; versions
+ * are removed only for lack of room.
  */
 class LiveConfigs implements PresetConfigs {
   readonly #rows: PresetRows
@@ -91,7 +91,7 @@ class LiveConfigs implements PresetConfigs {
     this.#heads.close()
   }
 
-  /** Null: the store has to be asked. */
+  /** Null: the preset must be loaded from the store. */
   #known(id: string, version: number | null): Outcome<PresetContent> | null {
     const head = this.#heads.find(id)
     if (head === undefined) return this.#heads.findMiss(id) ?? null
@@ -123,7 +123,7 @@ class LiveConfigs implements PresetConfigs {
     return isMiss(unknown) ? ok({ preset, answer: unknown }) : unknown
   }
 
-  /** Caches the version, which stays as it is whatever overtakes the load of its head. */
+  /** Caches the version: versions never change, even when a change happens while the head is being loaded. */
   #answerOf(preset: LoadedPreset, version: number | null): Outcome<PresetContent> {
     const answer = contentOf(preset, version)
     if (answer.ok)
@@ -139,7 +139,7 @@ function nameOfChange(change: Change): string | null {
     case 'everything':
       return EVERYTHING
     case 'key':
-    // No key is left that could use presets of a deleted workspace.
+    // Presets of a deleted workspace need no removal: there are no keys left that could use them.
     case 'workspace':
     case 'organization':
     case 'catalogue':
@@ -151,12 +151,12 @@ function nameOfChange(change: Change): string | null {
   }
 }
 
-/** True when the preset is known to be missing; otherwise the store was away meanwhile. */
+/** True when the preset is known to be missing; false when the store was unavailable meanwhile. */
 function isMiss(unknown: Outcome<never>): boolean {
   return !unknown.ok && unknown.failure.name === 'preset_unknown'
 }
 
-/** An archived preset cannot be used, whatever version is pinned. */
+/** An archived preset cannot be used, whichever version is pinned. */
 function refusalOf({ isArchived, latest }: PresetHead, version: number | null): Outcome<never> | null {
   if (isArchived) return fail('preset_unknown')
   return version !== null && (version < 1 || version > latest) ? fail('preset_version_unknown') : null

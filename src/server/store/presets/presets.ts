@@ -25,9 +25,9 @@ import { isLockSlow, reach } from '../base/translate.ts'
 import { holdWorkspace } from '../base/find-workspace.ts'
 
 /**
- * Presets of workspaces. The lock on a preset's row gives its versions their numbers; the workspace is always
- * locked before.
- * @param publish informs the fronts at once; without it their polls inform them
+ * Presets of workspaces. The lock on a preset's row orders the numbers of its versions; the workspace is
+ * always locked first.
+ * @param publish informs the fronts immediately; without it they find changes by polling
  */
 export function openPresets(store: Store, publish: Hints['publish']): Presets {
   const { sql } = store
@@ -77,7 +77,7 @@ interface Written {
   readonly invalidation: Invalidation | null
 }
 
-/** A change that waits for the lock of a preset longer than the store's lock timeout has lost to another change of it. */
+/** Runs a change; if it waits for the lock of a preset longer than the store's lock timeout, it counts as a conflict with another change. */
 async function losing<T>(work: () => Promise<Outcome<T>>): Promise<Outcome<T>> {
   try {
     return await work()
@@ -112,14 +112,14 @@ async function put(tx: Transaction, { ref, input, by }: Put): Promise<Outcome<Wr
   return written(tx, { by, before, after, designated: versionOf(version) })
 }
 
-/** Locks the workspace, and ensures a row for the preset, at first without a version. Failures: workspace_unknown, presets_full. */
+/** Locks the workspace, and creates a row for the preset if needed, at first without a version. Failures: workspace_unknown, presets_full. */
 async function makeRoom(tx: Transaction, ref: PresetRef, by: PresetActor): Promise<Outcome<null>> {
-  // Rows of presets are removed only with their workspace: a row that is found here still exists once the
-  // workspace is locked.
+  // Rows of presets are removed only with their workspace: a row found here will still exist when the workspace
+  // is locked.
   if ((await readPreset(tx, ref)) !== null)
     return (await holdWorkspace(tx, ref.workspaceId)) ? ok(null) : fail('workspace_unknown')
-  // Creations of presets in one workspace run one after another, so that all of them count alike. The lock
-  // must not follow the weaker lock of `holdWorkspace`: two transactions would deadlock.
+  // Creations of presets in one workspace run one after another, so that each counts the presets of the others.
+  // This lock must not be taken after the weaker lock of `holdWorkspace`: two transactions would deadlock.
   const { workspaceId, slug } = ref
   const [workspace] =
     await tx`SELECT 1 FROM workspaces WHERE id = ${workspaceId} AND deleted_at IS NULL FOR NO KEY UPDATE`
@@ -166,7 +166,7 @@ async function archive(tx: Transaction, ref: PresetRef, by: PresetActor): Promis
   return written(tx, { by, before, after, designated })
 }
 
-/** Null: there is no such preset, or its workspace is gone. */
+/** Null: there is no such preset, or its workspace was deleted. */
 async function holdPreset(tx: Transaction, ref: PresetRef): Promise<PresetRow | null> {
   return (await holdWorkspace(tx, ref.workspaceId)) ? lockPreset(tx, ref) : null
 }
@@ -203,8 +203,8 @@ async function versionsOf(
   preset: PresetRow,
   { limit, offset }: PageInput,
 ): Promise<Page<PresetVersion>> {
-  // Numbers have no gaps, so a page is a range of them; versions that came after the preset was read are not
-  // counted.
+  // Numbers have no gaps, so a page is a range of them; versions that were added after the preset was read are
+  // not counted.
   const last = Math.min(offset + limit, preset.latest_version)
   const rows = await sql<VersionRow[]>`${endedByBytes(sql, {
     rows: sql`
@@ -221,7 +221,7 @@ async function wholeOf(sql: Queryable, row: PresetRow): Promise<Preset> {
   return presetOf(row, designated)
 }
 
-/** Null for a number that no version of the preset has. */
+/** Null when the preset has no version with this number. */
 async function among(sql: Queryable, preset: PresetRow, version: number): Promise<PresetVersion | null> {
   const isOne = Number.isSafeInteger(version) && version >= 1 && version <= preset.latest_version
   return isOne ? readVersion(sql, preset.id, version) : null
@@ -232,7 +232,7 @@ interface LoadRow {
   readonly status: Preset['status']
   readonly designated_version: number
   readonly latest_version: number
-  /** JSON text, as the next one; all three are null where there is no such version. */
+  /** JSON text, like the next one; all three are null when there is no such version. */
   readonly config: string | null
   readonly system_prompt: string | null
   readonly source: PresetVersion['source'] | null
@@ -287,7 +287,7 @@ interface VersionRow {
   readonly created_at: Date
 }
 
-/** A condition on `presets p`; null for a text that can name no preset, at which Postgres would throw. */
+/** A condition on `presets p`; null for a text that cannot name a preset and would cause an error of Postgres. */
 function presetNamed(sql: Queryable, { workspaceId, slug }: PresetRef) {
   return slug.includes('\0') || !isId(workspaceId)
     ? null
@@ -354,7 +354,7 @@ function versionOf(row: VersionRow): PresetVersion {
   }
 }
 
-/** The audit event of a change, without the texts of a version, which can be large and a caller's secret. */
+/** The audit event of a change, without the texts of a version, which can be large and may be secret. */
 function presetEvent(by: PresetActor, before: PresetRow | null, after: PresetRow): AuditEvent {
   const { actor, requestId, operation, organizationId } = by
   return {

@@ -4,21 +4,21 @@ import type { Queryable, Transaction } from '../base/open.ts'
 import { PackedCalls } from './packed-calls.ts'
 import { JOB_OPERATION } from './split-batch.ts'
 
-/** A part of the ledger; both instants as texts, since the library's dates have no microseconds. */
+/** A part of the ledger; both instants are texts, since the dates of the database library have no microseconds. */
 export interface SpanPart {
   readonly from: string
   readonly to: string
 }
 
-/** Hours between the begin of a call and what is known of its cost when its front dies, at most. */
+/** Most hours between the start of a call and the entry of its estimated cost when its front dies. */
 const CALL_HOURS_MAX = 1
 
 interface LostInput {
-  /** Rows of the ledger that are payments of calls. */
+  /** Condition on rows of the ledger that are payments of calls. */
   readonly isBooked: Fragment
   /** Of the new rows. */
   readonly batch: number
-  /** Rows that the batch has. */
+  /** Number of rows that the batch has already. */
   readonly before: number
 }
 
@@ -72,7 +72,7 @@ class Counts {
     this.#counts.set(name, (this.#counts.get(name) ?? 0) + 1)
   }
 
-  /** @returns whether there was one more */
+  /** Counts one such payment as taken. @returns whether one was left */
   take(payment: Payment): boolean {
     const name = nameOf(payment)
     const left = this.#counts.get(name) ?? 0
@@ -85,7 +85,7 @@ export function nameOf({ organization_id, request_id, key_hash, cost_nano, paid_
   return [organization_id, key_hash, cost_nano, paid_ms, request_id].join(' ')
 }
 
-/** Unix milliseconds of an instant, without the rest. */
+/** Unix milliseconds of an instant, without fractions. */
 export function msOf(sql: Queryable, column: 'at' | 'paid_at'): Fragment {
   return sql`floor(extract(epoch FROM ${sql(column)}) * 1000)::float8`
 }
@@ -105,7 +105,10 @@ function bookedIn(
     WHERE at >= ${from}::text::timestamptz AND at < ${to}::text::timestamptz AND ${isBooked}`
 }
 
-/** A call that died is one forfeit, or two of one instant, or what was known of its cost and a forfeit before that. */
+/**
+ * Keeps one row of a call whose front died. Such a call may have one forfeit, two of the same instant, or an entry of
+ * its estimated cost and a forfeit dated before that.
+ */
 async function withoutSecondRows(
   tx: Transaction,
   { from }: SpanPart,
@@ -144,7 +147,7 @@ async function countSegments(tx: Transaction, { from, to }: SpanPart, counts: Co
     SELECT organization_id, packed FROM request_segments
     WHERE ended_at >= ${begin} AND batch IN (
       SELECT batch FROM request_payments WHERE second >= date_trunc('second', ${begin}) AND second < ${to}::text::timestamptz)`
-  // One at a time: a second of a busy node has many.
+  // Row by row: one second of a busy node has many rows.
   for await (const [row] of rows.cursor(1)) if (row !== undefined) countSegment(row, counts)
 }
 

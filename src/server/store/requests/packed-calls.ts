@@ -9,10 +9,10 @@ import { ownRequestId } from '../../../schemas/requests/request-id.ts'
 import type { Segment } from './split-batch.ts'
 
 /**
- * Calls of one organization as columns of bytes: a line of JSON with their texts and the forms of the columns,
- * the columns, and then JSON of their failed attempts and reasons, which searches do not read. A column has the difference
- * of each value to the least in as few bytes as hold all of them: none where all are equal. A call of an
- * ordinary batch takes 20 to 30 bytes.
+ * Calls of one organization as columns of bytes: a line of JSON with their texts and the forms of the columns, then the
+ * columns, then JSON of their failed attempts and reasons, which searches do not read. A column stores the difference
+ * of each value to the column's least value, in as few bytes as all of them need (none when all are equal). A call of
+ * an ordinary batch takes 20 to 30 bytes.
  */
 const FORMAT = 1
 const LINE_END = 0x0a
@@ -44,9 +44,9 @@ interface Head {
   readonly calls: number
   readonly prefix: string
   readonly names: readonly string[]
-  /** The least value of each column and the bytes of a difference to it. */
+  /** The least value of each column, and the number of bytes per difference to it. */
   readonly columns: readonly (readonly [number, number])[]
-  /** Calls with the reason of their failure; absent: none has one. Versions without them pass them over. */
+  /** Calls with the reason of their failure; absent when no call has one. Versions without this member ignore it. */
   readonly reasons?: readonly Reason[]
 }
 
@@ -60,7 +60,7 @@ export function packCalls(
   const values = new Float64Array(places.length)
   const forms: (readonly [number, number])[] = []
   const columns: Uint8Array[] = []
-  // Each kind of column has a loop of its own: one that calls a function by the kind takes twice as long.
+  // Each kind of column has its own loop: one loop that calls a function for each kind takes twice as long.
   for (let column = 0; column < COLUMNS; column++) {
     if (column === NUMBER) for (let nth = 0; nth < values.length; nth++) values[nth] = (places[nth] ?? 0) + 1
     else if (column === ID) values.set(idNumbers)
@@ -84,7 +84,7 @@ export function packCalls(
   return Buffer.concat([line, ...columns, Buffer.from(JSON.stringify(failures.used))])
 }
 
-/** Of the segment's calls, by their places in it. */
+/** Reasons of the segment's calls, by the places of the calls in it. */
 function reasonsOf(
   { reasons }: RequestBatch,
   places: readonly number[],
@@ -104,7 +104,7 @@ interface ColumnInput {
   readonly column: number
 }
 
-/** Whole numbers from UNKNOWN on. */
+/** Writes whole numbers; a missing or invalid value becomes UNKNOWN. */
 function figuresInto(values: Float64Array, { figures, places, column }: ColumnInput): void {
   const parts = DURATIONS.has(column) ? PARTS : 1
   for (let nth = 0; nth < values.length; nth++) {
@@ -113,7 +113,7 @@ function figuresInto(values: Float64Array, { figures, places, column }: ColumnIn
   }
 }
 
-/** Those texts of a batch that its calls have: a batch has those of many organizations. */
+/** The texts that these calls use: a batch has the texts of many organizations. */
 class Renumbered {
   readonly #all: readonly string[]
   readonly #numbers: Uint32Array
@@ -159,16 +159,16 @@ function columnOf(values: Float64Array): [form: readonly [number, number], bytes
   return [[least, width], bytes]
 }
 
-/** Packed calls, of which each column is read when it is first asked for. */
+/** Packed calls; each column is decoded when it is first used. */
 export class PackedCalls {
   readonly #head: Head
   readonly #view: DataView
-  /** Where the bytes of each column begin. */
+  /** Offsets of the columns in the bytes. */
   readonly #begins: readonly number[]
   readonly #columns: (Float64Array | undefined)[] = []
   readonly #failedBytes: Uint8Array
   #failed: readonly string[] | null = null
-  /** Numbers of reasons by the places of their calls; null: not asked for yet. */
+  /** Numbers of reasons by the places of their calls; null: not read yet. */
   #reasons: ReadonlyMap<number, number> | null = null
 
   constructor(bytes: Uint8Array) {
@@ -188,7 +188,7 @@ export class PackedCalls {
     return this.#head.calls
   }
 
-  /** A figure of each call; those of milliseconds but instants in hundredths. UNKNOWN: not known. */
+  /** The values of one figure for all calls; durations in hundredths of milliseconds. UNKNOWN: not known. */
   figures(figure: Figure): Float64Array {
     return this.#column(FIGURE[figure])
   }
@@ -230,7 +230,7 @@ export class PackedCalls {
     return this.#failed[number - 1] ?? null
   }
 
-  /** The numbers that texts have in the columns, of those that fit. */
+  /** The numbers under which the columns store the matching texts. */
   numbersOf(fits: (text: string) => boolean): ReadonlySet<number> {
     return new Set(this.#head.names.flatMap((text, nth) => (fits(text) ? nth + 1 : [])))
   }

@@ -11,9 +11,9 @@ interface RecoveredRow extends Payment {
 }
 
 /**
- * Deletes the rows that were recovered from the ledger for calls of a batch: for each paid call one, of the
- * same organization, key, id, cost and instant; for a job's call one that was paid later. Callers choose
- * request ids, and may choose those of others.
+ * Deletes the rows that were recovered from the ledger for calls of a batch: for each paid call one row of the same
+ * organization, key, id, cost and instant; for a job's call one row that was paid later. Callers choose request ids,
+ * and may choose those of others.
  */
 export async function deleteReplaced(sql: Sql, batch: RequestBatch): Promise<void> {
   const replaced: RecoveredRow[] = []
@@ -35,7 +35,7 @@ export async function deleteReplaced(sql: Sql, batch: RequestBatch): Promise<voi
         AS x(organization_id uuid, ended_at timestamptz, batch bigint, n int))`
 }
 
-/** Recovered rows by a name that several may have. */
+/** Recovered rows by a name that several rows may share. */
 class Rows {
   readonly #rows = new Map<string, RecoveredRow[]>()
 
@@ -47,7 +47,7 @@ class Rows {
     }
   }
 
-  /** One row of the name that was paid at an instant or later, which no other call gets; or none. */
+  /** One row of the name that was paid at an instant or later; no other call gets the same row. Empty when there is none. */
   take(name: string, fromMs = 0): readonly RecoveredRow[] {
     const rows = this.#rows.get(name) ?? []
     const place = rows.findIndex(({ paid_ms: paidMs }) => paidMs >= fromMs)

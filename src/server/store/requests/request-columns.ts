@@ -1,12 +1,12 @@
 import { FIGURE, FIGURES, UNKNOWN, type RequestBatch } from '../../../schemas/requests/request-record.ts'
 import { NOBODY } from './request-days.ts'
 
-/** The log has hundredths of milliseconds. */
+/** Hundredths of a millisecond, in which the log stores durations. */
 const PARTS = 100
 
 type Figure = keyof typeof FIGURE
 
-/** Texts and numbers that many calls of a batch have alike: sent once for all of them. */
+/** Texts and numbers that many calls of a batch share: sent once for all of them. */
 export interface SharedColumns {
   readonly place: number
   readonly organization_id: string

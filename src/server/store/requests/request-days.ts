@@ -8,13 +8,13 @@ const SEGMENTS: DailyTable = { table: 'request_segments', keyColumn: 'ended_at',
 /** The organization of rows whose call had no valid key. */
 export const NOBODY = '00000000-0000-0000-0000-000000000000'
 
-/** Makes the partitions of today and the next days, where they are missing. @returns days with a new one */
+/** Makes the partitions of today and the next days, when they are missing. @returns days with a new one */
 export async function ensureRequestDays(store: Store): Promise<{ readonly partitions: number }> {
   const [rows, segments] = [await ensureDays(store, ROWS), await ensureDays(store, SEGMENTS)]
   return { partitions: Math.max(rows.partitions, segments.partitions) }
 }
 
-/** Runs a write of the log; where days of these instants, Unix milliseconds, have no partition, makes them first. */
+/** Runs a write of the log; when the days of these instants (Unix milliseconds) have no partition, creates the partitions first. */
 export function withRequestDays<T>(
   store: Store,
   instants: () => Iterable<number>,

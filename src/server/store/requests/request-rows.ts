@@ -12,7 +12,7 @@ import { insertLost, type SpanPart } from './lost-calls.ts'
 
 /** Milliseconds that the insert of a batch may take before it counts as failed, and is repeated. Decision. */
 export const REQUESTS_WRITE_MS_MAX = 5_000
-/** Milliseconds after a paid call by which the log must have it, else the ledger supplies it. Decision. */
+/** Milliseconds after a paid call by which the log must have its row; after that the row is made from the ledger. Decision. */
 export const REQUESTS_LATE_MS = 60_000
 /** Milliseconds of the ledger that one comparison reads. Decision. */
 export const REQUESTS_COMPARED_MS_MAX = 120_000
@@ -26,8 +26,8 @@ export function openRequestRows(store: Store): RequestRows {
 }
 
 /**
- * Writes a batch. Calls that are there already stay as they are; a row that was recovered from the ledger makes
- * room for the call's own. A batch of which a part was written is repeated.
+ * Writes a batch. Existing calls stay as they are; a row that was recovered from the ledger is replaced by the call's
+ * own row. A batch that was written in part is repeated.
  * @returns calls that were new
  */
 export async function insertRequests(store: Store, batch: RequestBatch): Promise<number> {
@@ -60,7 +60,7 @@ function instantsOf(batch: RequestBatch): readonly number[] {
 
 interface RowsInput {
   readonly columns: RequestColumns
-  /** The batch may be there: a write that looks for each row costs Postgres a third more. */
+  /** The batch may exist already. The write then checks each row, which costs Postgres a third more. */
   readonly isAgain: boolean
 }
 
@@ -102,14 +102,14 @@ function arrayOf(values: readonly number[]): string {
 
 interface SegmentsInput {
   readonly segments: readonly Segment[]
-  /** The batch may be there. */
+  /** The batch may exist already. */
   readonly isAgain: boolean
 }
 
 /**
- * Writes the calls of each segment as one row, some 25 bytes a call, where rows and their indexes take 500; and
- * with them what all calls of the batch have paid. One statement: each takes Postgres and this process longer
- * than hundreds of calls.
+ * Writes the calls of each segment as one row, some 25 bytes a call, where rows and their indexes take 500; and with
+ * them the sums that all calls of the batch have paid. One statement, since a statement costs Postgres and this process
+ * more than hundreds of calls.
  * @returns calls of segments that were new
  */
 async function insertSegments(
@@ -146,7 +146,7 @@ async function insertSegments(
 }
 
 const MS_PER_SECOND = 1_000
-/** Sums of costs are kept below what a number counts exactly: of each cost only the rest of a division counts. */
+/** Sums of costs are kept below the largest number that is exact: of each cost only the remainder by this number counts. */
 const COST_SUMMED_BELOW = 1_000_000_000
 
 interface Sum {
@@ -155,7 +155,7 @@ interface Sum {
   ms: number
 }
 
-/** What calls of a batch have paid in one second, which is compared with the ledger. */
+/** The payments of a batch's calls in one second, to be compared with the ledger. */
 interface SecondPaid extends Sum {
   /** Unix seconds. */
   readonly second: number
@@ -179,21 +179,21 @@ function paymentsOf({ figures }: RequestBatch): readonly SecondPaid[] {
   return Array.from(sums, ([second, sum]) => ({ second, ...sum }))
 }
 
-/** Days by which the window of a lease may be older than the calls that it pays. */
+/** Days by which the window of a lease may be older than the calls that are paid from it. */
 const WINDOW_DAYS_MAX = 8
 
 /** The part of the ledger that one comparison reads. */
 interface Span extends SpanPart {
   readonly fromMs: number
   readonly toMs: number
-  /** Nothing was paid in it, and more of the ledger is due after it. */
+  /** Nothing was paid in this part, and later parts of the ledger are due. */
   readonly isBehind: boolean
 }
 
 /**
- * Compares the log with the ledger, from where the last comparison ended: what was paid and is not in the log,
- * as a front died with it or found no room, gets a row with what the ledger has. Seconds in which both have
- * the same sums are equal; of the others the calls are compared. One process of all nodes compares at a time.
+ * Compares the log with the ledger, from where the last comparison ended: a payment that is not in the log, because its
+ * front died or had no room, gets a row with the facts of the ledger. Seconds with the same sums in both count as
+ * equal; in other seconds the calls are compared. One process of all nodes compares at a time.
  * @param lateMs milliseconds after a call until the log has to have it; 0: a second that has begun is compared
  */
 export function recoverRequests(store: Store, lateMs = REQUESTS_LATE_MS): Promise<Comparison> {
@@ -223,8 +223,8 @@ export function recoverRequests(store: Store, lateMs = REQUESTS_LATE_MS): Promis
 }
 
 /**
- * Leaves out of later comparisons what was paid while the log is off. A mark that one comparison can bring up
- * to date is left alone, since another node's log may be on.
+ * Excludes payments made while the log is off from later comparisons. A mark that one comparison can bring up to date
+ * is not moved, since another node's log may be on.
  */
 export async function passOverLedger({ sql }: Store): Promise<void> {
   const due = sql`date_trunc('second', clock_timestamp() - ${REQUESTS_LATE_MS}::float8 * interval '1 ms')`
@@ -233,10 +233,10 @@ export async function passOverLedger({ sql }: Store): Promise<void> {
     WHERE id = 'ledger' AND through < ${due} - ${REQUESTS_COMPARED_MS_MAX}::float8 * interval '1 ms'`
 }
 
-/** Null: another process compares, or there is nothing to compare so far. */
+/** Null when another process compares, or when nothing is left to compare. */
 async function nextSpan(tx: Transaction, lateMs: number): Promise<Span | null> {
   const due = tx`(clock_timestamp() - ${lateMs}::float8 * interval '1 ms')`
-  // A part of a second has no sums to compare.
+  // No sums are kept for a part of a second.
   const isWhole = lateMs > 0
   const [span] = await tx<Span[]>`
     SELECT through::text AS from, upto::text AS to, extract(epoch FROM through)::float8 * 1000 AS "fromMs",
@@ -248,15 +248,15 @@ async function nextSpan(tx: Transaction, lateMs: number): Promise<Span | null> {
   return span ?? null
 }
 
-/** Rows of the ledger that are payments of calls; of calls that cost nothing the log keeps a share. */
+/** Rows of the ledger that are payments of calls. Free calls are left out: the log keeps only a share of them. */
 function isBooked(tx: Transaction, from: string): Fragment {
   return tx`day >= ${from}::text::timestamptz::date - ${WINDOW_DAYS_MAX}::int
     AND kind <> 'overrun' AND released_nano = 0 AND operation IS NOT NULL AND cost_nano > 0`
 }
 
 /**
- * Seconds of a span, or the parts of them in it, of which the log does not have the same sums as the ledger.
- * Those of jobs are among them: their calls were paid elsewhen, and are in no sum.
+ * Seconds of a span, or parts of seconds at its ends, in which the log and the ledger have different sums. Seconds with
+ * payments of jobs are among them: the log has such a payment in no sum, since the call ended at another time.
  */
 function unequalParts(tx: Transaction, { from, to }: Span): Promise<readonly SpanPart[]> {
   const begin = tx`${from}::text::timestamptz`

@@ -20,7 +20,7 @@ import { NOBODY } from './request-days.ts'
 import { type Found, type Search, isBehind, newestFirst } from './search-parts.ts'
 import { findSegmentCalls } from './segment-search.ts'
 
-/** A search without a match examines REQUESTS_LOOKED_MAX rows: searches take the turns of long reads. */
+/** A search without a match examines REQUESTS_LOOKED_MAX rows: searches count as long reads. */
 export function openRequestLog(store: Store): RequestLog {
   const turns = longReadsOf(store)
   return {
@@ -31,7 +31,7 @@ export function openRequestLog(store: Store): RequestLog {
   }
 }
 
-/** @param signal looked at before each statement Failures: workspace_unknown, store_unavailable, that of the signal. */
+/** @param signal checked before each statement Failures: workspace_unknown, store_unavailable, that of the signal. */
 export function findRequests(
   { sql }: Store,
   query: RequestQuery,
@@ -60,12 +60,12 @@ export function findRequests(
   )
 }
 
-/** A function, since the compiler assumes that the signal does not change. */
+/** A function, because the compiler would otherwise assume that the signal does not change. */
 function hasEnded({ aborted }: AbortSignal): boolean {
   return aborted
 }
 
-/** A page ends where a part of the log was not examined any more. */
+/** A page ends where one part of the log was not examined any further. */
 function pageOf(found: readonly Found[], limit: number): RequestPage {
   const [end = null] = found.flatMap(({ examinedTo }) => examinedTo ?? []).sort(newestFirst)
   const rows = found
@@ -76,7 +76,7 @@ function pageOf(found: readonly Found[], limit: number): RequestPage {
   return { rows: page, next: rows.length > limit ? (page.at(-1) ?? null) : end }
 }
 
-/** Keys of the organization alone; deleted ones keep their names. */
+/** Keys of this organization only; deleted keys keep their names. */
 async function keysNamed(sql: Queryable, organizationId: string, name: string): Promise<readonly string[]> {
   const rows = await sql<{ hash: string }[]>`
     SELECT hash FROM api_keys WHERE organization_id = ${organizationId} AND starts_with(lower(name), lower(${name}))
@@ -133,8 +133,9 @@ interface Conditions {
 }
 
 /**
- * Where a search goes on that has examined as many rows as one read does; null when there are no more. The
- * place is written of the one row alone: of each row that is passed over it would take longer than the search.
+ * The place from which a later search continues when this one has examined REQUESTS_LOOKED_MAX rows; null when there
+ * are no more rows. The place is built for the last row alone: building it for each skipped row would take longer than
+ * the search.
  */
 async function lastLooked(sql: Queryable, { looked, hasRest }: Conditions): Promise<RequestPlace | null> {
   if (!hasRest) return null
@@ -161,7 +162,7 @@ function conditionsOf(sql: Queryable, search: Search): Conditions {
   }
 }
 
-/** Durations are rounded as their column is, which refuses numbers that it cannot hold. */
+/** Durations are rounded to float4 like their column, since Postgres refuses numbers that a float4 cannot hold. */
 function restOf(sql: Queryable, { query, workspaceId, keys }: Search): readonly Fragment[] {
   const { key, operation, model, modelPrefix, provider, error, isFailed, isLeft, status } = query
   const { minDurationMs, minCostNano } = query
@@ -184,13 +185,13 @@ function restOf(sql: Queryable, { query, workspaceId, keys }: Search): readonly 
   ].filter((input) => input !== null)
 }
 
-/** The columns of the table: a bare `batch` would be the text that is selected under its name. */
+/** The columns are qualified by the table: a bare `batch` would mean the selected text of that name. */
 function order(sql: Queryable, table: 'requests' | 'looked'): Fragment {
   const of = sql(table)
   return sql`${of}.ended_at DESC, ${of}.batch DESC, ${of}.n DESC`
 }
 
-/** To the microsecond, which a number of milliseconds would not be. */
+/** Exact to the microsecond; a number of milliseconds would not be. */
 function instant(sql: Queryable, us: string): Fragment {
   return sql`timestamptz 'epoch' + ${us}::bigint * interval '1 microsecond'`
 }

@@ -19,7 +19,7 @@ interface SegmentRow {
   readonly packed: Uint8Array
 }
 
-/** Searches the calls that were written as segments, the last end first. */
+/** Searches the calls that were written as segments, latest end first. */
 export async function findSegmentCalls(
   tx: Transaction,
   search: Search,
@@ -33,12 +33,12 @@ export async function findSegmentCalls(
   let lastUs = ''
   for await (const segments of segmentsOf(tx, search).cursor(FETCHED)) {
     for (const { ended_us: endedUs, batch, packed } of segments) {
-      // No later segment has a call that ended after this one's last.
+      // No following segment has a call that ended after this segment's last call.
       if (found.length > limit && isAfter(found[limit], endedUs)) return { rows: found, examinedTo: null }
       if (looked >= REQUESTS_LOOKED_MAX && endedUs !== lastUs)
         return { rows: found, examinedTo: { endedUs: String(Number(endedUs) + 1), batch: '0', n: 0 } }
       const calls = new PackedCalls(packed)
-      // A segment that was looked at for an earlier page may have calls of this one: it does not count again.
+      // A segment examined for an earlier page may have calls of this page; it counts once.
       if (Number(endedUs) <= beforeUs) {
         looked += calls.calls
         lastUs = endedUs
@@ -156,7 +156,7 @@ function textsOf({ query, workspaceId, keys }: Search): readonly (readonly [Text
 
 type IsText = (known: string) => boolean
 
-/** As the rows are searched: by the id of a model, or by the part after its author. */
+/** Matches as the search of rows does: by the id of a model, or by the part after its author. */
 function hasPrefix(model: string, prefix: string): boolean {
   const [id, begin] = [model.toLowerCase(), prefix.toLowerCase()]
   return id.startsWith(begin) || (id.split('/')[1] ?? '').startsWith(begin)

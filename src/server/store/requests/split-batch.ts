@@ -2,7 +2,7 @@ import { REQUESTS_PACKED_MS_MAX } from '../../../schemas/requests/request-limits
 import { FIGURE, FIGURES, type RequestBatch } from '../../../schemas/requests/request-record.ts'
 import { numberOfRequestId, prefixOfRequestId } from '../../../schemas/requests/request-id.ts'
 
-/** Calls of an organization in a batch from which on they are written as one segment. Decision. */
+/** Calls of one organization in a batch from which they are written as one segment. Decision. */
 export const REQUESTS_PACKED_MIN = 32
 
 /** The operation whose calls are paid when their job ends, which may be days after the call. */
@@ -26,10 +26,10 @@ export interface SplitBatch {
 }
 
 /**
- * Divides a batch. Many calls of an organization are written as one segment, which costs Postgres a small part
- * of so many rows. A row is for what is found by its request id alone: ids of callers, and jobs, whose payment
- * looks for its call; for a few calls; and for those that ended long before the rest, since a search takes
- * it that a segment ends soon after it begins.
+ * Divides a batch. Many calls of an organization are written as one segment, which costs Postgres far less than as many
+ * rows. Calls get rows of their own when they are found by request id alone (ids chosen by callers, and jobs, whose
+ * payment looks for its call), when they are few, and when they ended long before the rest, since a search assumes that
+ * a segment covers a short time.
  */
 export function splitBatch({ figures, names, requestIds }: RequestBatch): SplitBatch {
   const job = names.indexOf(JOB_OPERATION) + 1
@@ -80,7 +80,7 @@ function newestEnd(figures: Float64Array): number {
   return newest
 }
 
-/** What a segment's calls lie between: their ends in Unix milliseconds, and the numbers of their ids. */
+/** Bounds of a segment's calls: their ends in Unix milliseconds, and the numbers in their ids. */
 export interface SegmentBounds {
   readonly firstMs: number
   readonly lastMs: number

@@ -50,7 +50,7 @@ export function instant(column: Column): TermToSql {
     if (op === 'pr') return sql`TRUE`
     if (typeof value !== 'string' || !INSTANT.test(value) || Number.isNaN(Date.parse(value))) return null
     const iso = new Date(value).toISOString()
-    // Postgres' calendar has no year 0, and takes neither earlier years nor years of five digits in this
+    // Postgres' calendar has no year 0, and it accepts neither earlier years nor years of five digits in this
     // form.
     if (!/^(?!0000)\d{4}-/.test(iso)) return null
     const [at, wanted] = [sql`date_trunc('milliseconds', ${column(sql)})`, sql`${iso}::timestamptz`]
@@ -81,8 +81,8 @@ function text(column: Column, wantedOf: (sql: Queryable, value: string) => Fragm
 }
 
 /**
- * A missing value differs from every value, and is neither more nor less. Comparisons are bare, so that an
- * index can meet them: they may be null.
+ * A missing value differs from every value, and is neither more nor less. Other comparisons stay plain, so that an
+ * index can serve them, and may therefore be null.
  */
 function ordered(sql: Queryable, op: FilterTerm['op'], at: Fragment, wanted: Fragment): Fragment | null {
   switch (op) {

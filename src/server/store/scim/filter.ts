@@ -12,14 +12,14 @@ export type Comparison = Extract<Filter, { readonly compValue: unknown }>
 export type Operator = Comparison['op'] | 'pr'
 export type Literal = Comparison['compValue']
 
-/** A comparison of one attribute; where its SQL is null it does not hold. */
+/** A comparison of one attribute; when its SQL is null, the comparison is false. */
 export interface FilterTerm {
   readonly op: Operator
   /** Null for `pr` too. */
   readonly value: Literal
 }
 
-/** @returns null for an operator or a value that the attribute does not take */
+/** @returns null for an operator or a value that the attribute does not support */
 export type TermToSql = (sql: Queryable, term: FilterTerm) => Fragment | null
 
 /** An attribute with several values. */
@@ -111,7 +111,7 @@ function walk(filter: Filter, find: FindTerm, pathed: FindPath): Outcome<Conditi
     case 'le':
       return find(filter.attrPath, { op: filter.op, value: filter.compValue })
     default:
-      // The parser takes any name that objects inherit as a logical operator.
+      // For the parser, the name of any inherited member of objects is a logical operator.
       return refuse(NOT_WELL_FORMED)
   }
 }
@@ -133,7 +133,7 @@ function wrapped({ some }: Several, inner: Outcome<Condition>): Outcome<Conditio
   return inner.ok ? ok((sql) => some(sql, inner.value(sql))) : inner
 }
 
-/** Builds the term once in advance, so that a refusal comes before any statement. */
+/** Builds the term once in advance, so that an invalid filter is refused before any statement runs. */
 function termOf(toSql: TermToSql, path: string, term: FilterTerm): Outcome<Condition> {
   const { op, value } = term
   if (typeof value === 'string' && value.includes('\0'))

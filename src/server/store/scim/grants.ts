@@ -38,7 +38,7 @@ export async function userActivated(tx: Transaction, userId: string): Promise<vo
   await grant(tx, tx`s.user_id = ${userId}`)
 }
 
-/** Manual grants stay, though an inactive user is shown as a member nowhere. */
+/** Manual grants stay, but an inactive user is not listed as a member anywhere. */
 export async function userDeactivated(tx: Transaction, userId: string): Promise<void> {
   await tx`DELETE FROM member_grants WHERE user_id = ${userId} AND source = 'mapping'`
 }
@@ -55,7 +55,7 @@ export interface GroupRemains {
   readonly grants: number
 }
 
-/** Deletes a group: its members, its mappings and their grants. Its row stays until the next sync counts it. */
+/** Deletes a group: its members, its mappings and their grants. The row of the group stays until the next sync has counted it. */
 export async function groupRemoved(tx: Transaction, groupId: string): Promise<GroupRemains> {
   const grants = await tx`
     DELETE FROM member_grants g USING scim_mappings m WHERE m.group_id = ${groupId} AND g.mapping_id = m.id`

@@ -175,7 +175,7 @@ function groupOf(row: GroupRow): DirectoryGroup {
   }
 }
 
-/** What `create` would do to the members of a group. Failures: scim_group_unknown, workspace_unknown. */
+/** Reports the changes that `create` would make to the members of a group. Failures: scim_group_unknown, workspace_unknown. */
 async function previewMapping(
   sql: Queryable,
   organizationId: string,

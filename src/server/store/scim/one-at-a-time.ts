@@ -14,7 +14,7 @@ export type DirectoryCallKind = 'change' | 'read'
 const CALLS = new WeakMap<Store, FairSemaphore>()
 
 /**
- * Runs the calls of one kind of an organization one after another, and takes a connection only then. Calls
+ * Runs the calls of one kind of an organization one after another, and takes a connection only when its turn comes. Calls
  * that waited for one lock, or read a whole directory at once, would hold all connections of this process,
  * and block the calls of others.
  * Failure: store_unavailable, when too many calls wait already.
@@ -36,7 +36,7 @@ export async function oneAtATime<T>(
 function callsOf(store: Store): FairSemaphore {
   const known = CALLS.get(store)
   if (known !== undefined) return known
-  // The limit counts the call that runs, too.
+  // The limit includes the call that is running.
   const waitingOfOneMax = DIRECTORY_CALLS_WAITING_MAX - 1
   const calls = new FairSemaphore({ places: Infinity, placesOfOne: 1, waitingOfOneMax })
   CALLS.set(store, calls)

@@ -5,7 +5,7 @@ import { reach, violatedUnique } from '../base/translate.ts'
 import { oneAtATime, lockDirectory } from './one-at-a-time.ts'
 import type postgres from 'postgres'
 
-/** Runs a transaction under the directory's lock; a refused change is rolled back. */
+/** Runs a transaction under the directory's lock; when the change is refused, it is rolled back. */
 export async function change<T>(
   store: Store,
   by: DirectoryActor,
@@ -44,9 +44,8 @@ class Refused extends Error {
 }
 
 /**
- * A statement whose text depends on a caller's input. As a prepared statement each new text would stay in the
- * memory of Postgres and of this process for as long as the connection lives: 400 filters of 60 terms took
- * 280 MB.
+ * A statement whose text depends on a caller's input. As a prepared statement, each new text would stay in the memory
+ * of Postgres and of this process while the connection is open: 400 filters of 60 terms took 280 MB.
  */
 export function unprepared<T extends readonly postgres.MaybeRow[]>(
   query: postgres.PendingQuery<T>,

@@ -23,7 +23,7 @@ export function openScimGroups(store: Store): ScimGroups {
   return new StoredResources(store, GROUPS)
 }
 
-/** A group may have so many members that a filter may only ask for one member, or for any at all. */
+/** A group may have so many members that a filter can only test for one member, or for any member. */
 const member: TermToSql = (sql, { op, value }) => {
   if (op === 'pr') return sql`TRUE`
   if (op !== 'eq' || typeof value !== 'string') return null
@@ -63,7 +63,7 @@ const GROUPS: ResourceTable<ScimGroup, GroupRow, ScimGroupInput, readonly ScimGr
     ['meta.lastmodified', (sql) => sql`g.updated_at`],
   ]),
   columns(sql, hasMembers) {
-    // The store builds the text of the members: as rows they would fill this process.
+    // The store joins the members into one text: as rows they would fill the memory of this process.
     const members = hasMembers
       ? sql`(
       SELECT '[' || coalesce(string_agg('{"value":"' || u.id || '","display":' || to_json(coalesce(u.display_name, u.user_name))
@@ -125,7 +125,7 @@ async function write(
 /** Bytes of a member in a group: its id, its address and a name. Decision. */
 const LISTED_MEMBER_BYTES = 200
 
-/** Number of groups on a page that ends by bytes; at least one. */
+/** Number of groups on a page that is limited by bytes; at least one. */
 function groupsOfPage(sizes: readonly { readonly members: number }[]): number {
   let bytes = 0
   const end = sizes.findIndex(({ members }) => {

@@ -91,7 +91,7 @@ async function remove(tx: Transaction, groupId: string, of: Fragment): Promise<r
   return left
 }
 
-/** The ids as one text, since one row each would fill this process. */
+/** Returns the ids as one text: one row each would fill the memory of this process. */
 async function idsOf(tx: Transaction, moving: Fragment): Promise<readonly string[]> {
   const [row] = await tx<
     { ids: string | null }[]

@@ -11,18 +11,18 @@ import { conditionOf, type Condition, type FilterAttributes } from './filter.ts'
 import { oneAtATime } from './one-at-a-time.ts'
 import { change, unprepared } from './scim-change.ts'
 
-/** What the audit log has of a change besides the resource itself. */
+/** Facts about a change that the audit log has in addition to the resource itself. */
 export type Details = object
 
 /** A kind of resource in its table. */
 export interface ResourceTable<R, Row extends object, Input, Change> {
   readonly unknown: FailureName
   readonly auditKind: string
-  /** True: reading a single one may take as long as reading a list. */
+  /** True when reading a single one may take as long as reading a list. */
   readonly isLarge: boolean
   readonly filters: FilterAttributes
   readonly id: Condition
-  /** Further attributes that lists are sorted by, in lower case. */
+  /** Further attributes by which lists can be sorted, in lower case. */
   readonly orders: ReadonlyMap<string, Condition>
   columns(sql: Queryable, hasMembers: boolean): Fragment
   /** The table, and the condition on its organization. */

@@ -78,7 +78,7 @@ export function listScimTokens(
 }
 
 /**
- * Ends a token for good, and writes the audit log. A second call changes nothing, but informs caches again.
+ * Ends a token permanently, and writes the audit log. A second call changes nothing, but informs caches again.
  * @returns the invalidation to publish as a hint. Failures: scim_token_unknown, store_unavailable.
  */
 export function revokeScimToken(store: Store, id: string, by: ChangedBy): Promise<Outcome<Invalidation>> {

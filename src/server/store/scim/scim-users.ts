@@ -119,7 +119,7 @@ function emailsOf(sql: Queryable): Fragment {
     ELSE jsonb_build_array(jsonb_build_object('value', u.email, 'primary', true)) END`
 }
 
-/** Filters on stored attributes at one place of the user's JSON. */
+/** Filters on stored attributes at one path in the user's JSON. */
 function kept(
   names: readonly string[],
   place: readonly string[],
@@ -200,7 +200,7 @@ function isSameUser(before: ScimUser, input: ScimUserInput): boolean {
   )
 }
 
-/** Of the attributes without columns of their own, the audit log has the names alone. */
+/** For attributes without columns of their own, the audit log has only the names. */
 function changedNames(before: ScimUser['attributes'], after: ScimUser['attributes']): readonly string[] {
   const names = new Set([...Object.keys(before), ...Object.keys(after)])
   return [...names]

@@ -110,8 +110,8 @@ interface NextGroup {
 }
 
 /**
- * The next group with grants to compute or rows to purge. Groups that came after the start of the sync were
- * right from their creation.
+ * The next group with grants to compute or rows to purge. Groups that were created after the start of the sync are
+ * skipped: their grants were right from the beginning.
  */
 async function nextGroup(tx: Transaction, { id, organizationId }: SyncClaim): Promise<NextGroup | null> {
   const [row] = await tx<{ id: string; is_deleted: boolean }[]>`
@@ -140,7 +140,7 @@ async function settle(tx: Transaction, groupId: string, place: SyncPlace | null)
   const mappings = await tx<
     Settled[]
   >`SELECT id, group_id, workspace_id, role FROM scim_mappings WHERE group_id = ${groupId} ORDER BY id`
-  // A mapping that was removed meanwhile took its grants along.
+  // A mapping that was removed meanwhile was removed with its grants.
   const from = mappings.find(({ id }) => place === null || id >= place.mappingId)
   if (from === undefined) return null
   const after = await settleSome(tx, from, place?.mappingId === from.id ? place.afterUserId : BEFORE_ALL)

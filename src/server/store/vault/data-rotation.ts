@@ -40,7 +40,7 @@ interface SealingKeyUse {
   readonly oldKeys: number
   readonly secrets: number
   readonly secretsOnOldKeys: number
-  /** Secrets on old keys whose rows have no hosts, which nothing opens. */
+  /** Secrets on old keys whose rows have no hosts; nothing can decrypt such secrets. */
   readonly legacyOnOldKeys: number
 }
 

@@ -22,8 +22,7 @@ export async function writeSecrets(
 ): Promise<Outcome<readonly SecretMetadata[] | null>> {
   const { scope, vaultId, keyId, secrets, copyOf } = write
   const names = secrets.map(({ name }) => name)
-  // The statements are sent together and run in this order: the vault is locked for two round trips instead
-  // of eight.
+  // The statements are sent together and run in this order: so the vault is locked for two round trips instead of eight.
   const [intern, currentId, areHeld, before, { at, others }] = await Promise.all([
     scope.internId === null ? null : lockIntern(tx, scope),
     lockVault(tx, vaultId),
@@ -93,7 +92,7 @@ const OPERATIONS: Readonly<Record<'put' | 'remove', Readonly<Record<Place, strin
   },
 }
 
-/** The command line writes a workspace's vault through one verb: for its keys for providers. */
+/** The command line writes a workspace's vault with one verb only, which sets its provider keys. */
 function operationOf(what: 'put' | 'remove', { scope, by }: Pick<Change, 'scope' | 'by'>): string {
   if (by.operation !== undefined) return by.operation
   const place = placeOf(scope)
@@ -199,7 +198,7 @@ function eventOf({ scope, vaultId, by, operation, name, before, after }: Change)
     operation,
     outcome: 'changed',
     objectKind: 'secret',
-    // The name that an operator knows; `vault_id` says which vault it belongs to.
+    // The name that an operator knows; `vault_id` names the vault to which it belongs.
     objectId: name,
     before: before === null ? null : { ...secretAnswer(before), ...place },
     after: after === null ? null : { ...secretAnswer(after), ...place },

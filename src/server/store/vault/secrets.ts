@@ -32,8 +32,8 @@ import { removeSecret, writeSecrets } from './secret-writes.ts'
 
 /**
  * Vaults, their wrapped keys and sealed secrets.
- * @param publish informs the fronts at once when the credential of a private endpoint changes; null where no
- * secret is written
+ * @param publish informs the fronts at once when the credential of a private endpoint changes; null for a process that
+ * writes no secrets
  */
 export function openSecretRows(store: Store, publish: Hints['publish'] | null = null): SecretRows {
   const deps = { store, publish }
@@ -156,7 +156,7 @@ async function findEffective(
   const { sql } = store
   if (scope.internId !== null) {
     const intern = await internOf(sql, scope)
-    // Without the attached vault the effective secret is unknown.
+    // When the attached vault is gone, the effective secret is unknown.
     if (intern === null || isAttachedGone(intern)) return ok(null)
   }
   const [row] = await sql<StoredRow[]>`
@@ -205,7 +205,7 @@ export function storedOf(row: StoredRow): EffectiveRow {
   }
 }
 
-/** An element that is no text comes from an edit by hand; the empty text matches no host. */
+/** A null element can only come from a manual edit; it becomes the empty text, which matches no host. */
 function textsOf(hosts: readonly (string | null)[] | null): readonly string[] | null {
   return hosts === null ? null : hosts.map((host) => (typeof host === 'string' ? host : ''))
 }

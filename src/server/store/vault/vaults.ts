@@ -61,7 +61,7 @@ export function isAttachedGone({ attachedVaultId, hasAttached }: InternSeen): bo
 }
 
 /**
- * The vaults of a scope by rank, the first of which counts: intern (1), attached (2), workspace (3). An
+ * The vaults of a scope by rank; the first one with the secret counts: intern (1), attached (2), workspace (3). An
  * intern that `internOf` does not find has none.
  */
 export function effectiveVaults(sql: Queryable, { workspaceId, internId }: VaultScope) {
@@ -77,7 +77,7 @@ export function effectiveVaults(sql: Queryable, { workspaceId, internId }: Vault
     UNION ALL ${own}`
 }
 
-/** The vault of a scope alone, without the other vaults that an intern sees. */
+/** Only the vault of the scope itself, without the other vaults that an intern sees. */
 export function ownVault(sql: Queryable, { workspaceId, internId, attachableId }: VaultScope) {
   if (attachableId !== undefined) {
     return sql`SELECT id FROM vaults WHERE id = ${attachableId} AND workspace_id = ${workspaceId} AND kind = 'attachable'`

@@ -16,12 +16,12 @@ import { acceptedView } from './views.ts'
 export type Verdict =
   | { readonly kind: 'accepted'; readonly view: VideoView }
   | { readonly kind: 'refused'; readonly refusal: Outcome<never> }
-  /** Other holders have the money that the job needs, and may give it back. */
+  /** Other holders reserve the money that the job needs, and may release it. */
   | { readonly kind: 'short'; readonly refusal: Outcome<never> }
-  /** The workspace is gone or locked by another transaction, or the job is no simple one. Another way of accepting decides it. */
+  /** The workspace is gone or locked by another transaction, or the job is not a simple one. The regular way to accept jobs decides. */
   | { readonly kind: 'elsewhere' }
 
-/** Another process has the claim of a job by now, or the claim is answered: the whole transaction must be rolled back. */
+/** Another process has the claim of a job now, or the claim has been answered: the whole transaction must be rolled back. */
 export class ClaimLost extends Error {}
 
 export interface AcceptDeps {
@@ -38,7 +38,7 @@ export interface AcceptDeps {
 /**
  * Accepts jobs in one transaction: rows, holds and kept answers. A refused job does not keep the others from
  * being accepted. Locks: the workspaces, then the accounts, each in the order of their ids; rows of claims
- * are locked too, but never for long by others.
+ * are locked too, but no other transaction holds such locks for long.
  * @returns verdicts in the order of the jobs
  */
 export async function acceptAll(

@@ -35,14 +35,17 @@ interface Waiting {
   readonly job: Accepting
   readonly settle: (outcome: Outcome<VideoView>) => void
   readonly reject: (problem: unknown) => void
-  /** Monotonic milliseconds until which a job is tried again that was short of money which others hold; null before. */
+  /** Monotonic milliseconds until which a job is retried that lacks money reserved by others; null before the first refusal. */
   triedUntil: number | null
 }
 
-/** `free`: jobs that seem to have no limit, else they go on to `limited`. `alone`: one at a time, which may wait for other transactions. */
+/**
+ * `free`: jobs that seem to have no limit; a job with a limit moves to `limited`. `alone`: one job at a time, whose
+ * transaction may wait for others.
+ */
 type LaneKind = 'free' | 'limited' | 'alone'
 
-/** Jobs of one kind: jobs that come while a transaction runs share the next one. */
+/** Jobs of one kind: jobs that arrive while a transaction runs share the next one. */
 interface Lane {
   readonly kind: LaneKind
   readonly waiting: Waiting[]
@@ -104,7 +107,7 @@ export class Acceptor {
     this.#lanes[kind].isRunning = false
   }
 
-  /** Never rejects: each job of the batch is settled, or waits again. */
+  /** Never rejects: each job of the batch is settled or goes back to the waiting jobs. */
   async #serve(kind: LaneKind, batch: readonly Waiting[]): Promise<void> {
     let verdicts: readonly Verdict[]
     try {
@@ -147,7 +150,7 @@ export class Acceptor {
     })
   }
 
-  /** Both may fail unseen: the rows exist, and runners that look for work find them. */
+  /** Both may fail without a report: the rows exist, and runners that look for work find them. */
   #publish(jobs: readonly Accepting[]): void {
     if (jobs.length === 0) return
     const { views } = this.#options
@@ -204,9 +207,8 @@ function isNone(made: Outcome<VideoView>): boolean {
 }
 
 /**
- * The job that an earlier try made without an answer, or that another front made under the same key after
- * taking the claim over. Failures: idempotency_mismatch; idempotency_running where the other front has not
- * made the job yet.
+ * The job that an earlier, unanswered try made, or that another front made with the same key after it took over the
+ * claim. Failures: idempotency_mismatch; idempotency_running when the other front has not made the job yet.
  */
 async function madeBefore(
   sql: Sql,
@@ -224,10 +226,10 @@ async function madeBefore(
 }
 
 /**
- * Accepts in one statement the simple jobs among several: no paying account has a limit, the claim is the
- * job's, and the workspace exists, is not locked by another transaction and has room. Nothing is written for
- * other jobs; `acceptAll` decides them. The statement waits for no account and no workspace. A first limit of
- * an account that is set at this moment counts from the next statement on, as if this one had come before.
+ * Accepts in one statement the simple jobs among several: no paying account has a limit, the claim is the job's, and
+ * the workspace exists, is not locked by another transaction and has room. Nothing is written for other jobs;
+ * `acceptAll` decides them. The statement waits for no account and no workspace. When an account gets its first limit
+ * at this moment, the limit counts from the next statement on.
  * @returns ids of the accepted jobs
  */
 async function acceptFree(

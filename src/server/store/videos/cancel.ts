@@ -15,7 +15,7 @@ export interface CancelDeps {
   readonly context: EndContext
 }
 
-/** The ending of `VideoJobs.cancel`: in any open state, and under any runner, which then writes nothing any more. */
+/** The ending of `VideoJobs.cancel`. It works in any open state and while a runner has the job; the runner then writes nothing more. */
 export function openVideoCancel({ store, views, context }: CancelDeps): VideoJobs['cancel'] {
   const ends = new EndBatches(store, context)
   return (workspaceId, id) =>

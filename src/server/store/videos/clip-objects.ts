@@ -5,10 +5,10 @@ import { OPEN_STATES } from './rows.ts'
 /** Id of a job's object: the id of the job before the `-`. */
 const CLIP_OBJECT = /^(vid_[0-9a-f]{32})-/
 
-/** Objects that are clips, or may become clips: clips of open jobs lie in storage before a row names them. */
+/** Objects that are clips, or may become clips: clips of open jobs are in storage before a row names them. */
 export async function clipsAmong(sql: Queryable, objectIds: readonly string[]): Promise<readonly string[]> {
   const mayBe = objectIds.map((id) => ({ id, jobId: CLIP_OBJECT.exec(id)?.[1] ?? null }))
-  // One statement, since a job could end between two, and its clips would then be in neither.
+  // One statement: with two, a job could end in between, and its clips would then be in neither result.
   const rows = await sql<{ id: string }[]>`
     SELECT x.id FROM json_to_recordset(${JSON.stringify(mayBe)}::text::json) AS x(id text, "jobId" text)
     WHERE EXISTS (SELECT FROM video_clips c WHERE c.object_id = x.id)

@@ -14,7 +14,7 @@ interface Waiting {
 }
 
 /**
- * Ends jobs in shared transactions: ends that come while a transaction runs share the next one. All ends of
+ * Ends jobs in shared transactions: ends that arrive while a transaction runs share the next one. All ends of
  * an organization lock its account, so that single transactions would wait for each other.
  */
 export class EndBatches {
@@ -29,7 +29,7 @@ export class EndBatches {
   }
 
   /**
-   * @returns null when another process has the job, or the job has ended. Rejects when the store cannot be
+   * @returns null when another process holds the job, or the job has ended. Rejects when the store cannot be
    * reached: the job may then have ended.
    */
   end(input: EndInput): Promise<EndedRow | null> {
@@ -45,7 +45,7 @@ export class EndBatches {
     this.#isRunning = false
   }
 
-  /** The oldest inputs, each job once: a second end of a job comes in a later batch. */
+  /** The oldest inputs, each job once: a second end of the same job is left for a later batch. */
   #next(): readonly Waiting[] {
     const batch = new Map<string, Waiting>()
     const later: Waiting[] = []

@@ -35,8 +35,8 @@ export type EndedRow = SettledRow & VideoRow & { readonly was: OpenVideoState }
 /**
  * Ends jobs with all consequences. Locks: the jobs in the order of their ids, and last the accounts.
  * @param inputs of different jobs
- * @returns jobs that ended now: jobs that another process has by now, or that have ended, are left out, and
- * nothing is booked for them
+ * @returns jobs that ended now; jobs that another process holds by now, or that ended before, are left out and not
+ * booked
  */
 export async function endJobs(
   tx: Transaction,

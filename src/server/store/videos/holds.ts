@@ -11,23 +11,22 @@ import type { Transaction } from '../base/open.ts'
 import { latestOf } from '../money/windows.ts'
 
 /**
- * The hold of a job from its acceptance to its end: its cost, on each of its accounts with a limit, or on
- * none. A hold is lent as money is lent to fronts, but in the exact amount, and stays until the job ends.
- * Design §6, §7.
+ * The hold of a job from its acceptance to its end: its cost is reserved on each of its accounts with a limit, if any.
+ * A hold is lent as money is lent to fronts, but in the exact amount, and stays until the job ends. Design §6, §7.
  */
 
 type HoldInput = Pick<VideoInput, 'key' | 'workspaceId' | 'target' | 'costNano' | 'isUnpriced'>
 
 export type HoldDecision =
   | { readonly kind: 'held'; readonly day: Day; readonly leases: readonly Lease[] }
-  /** `isFinal`: waiting for other holders is of no use. */
+  /** `isFinal`: waiting for other holders does not help. */
   | { readonly kind: 'refused'; readonly isFinal: boolean; readonly refusing: readonly RefusingLimit[] }
   /** Accounts whose limit counts a job without a price. */
   | { readonly kind: 'unbounded'; readonly accounts: readonly AccountKind[] }
 
 /**
- * Accounts of these jobs that have a limit which counts them. Nothing is locked: a first limit that is set at
- * this moment counts from the next batch on, as if this one had come before.
+ * Accounts of these jobs that have a limit which counts them. Nothing is locked: when an account gets its first limit
+ * at this moment, the limit counts from the next batch on.
  */
 export async function limitedAccounts(
   tx: Transaction,
@@ -96,7 +95,7 @@ export class Holding {
     })
   }
 
-  /** When limits refuse that no returned money can satisfy, only those are reported. */
+  /** When some of the refusing limits cannot be satisfied by returned money, only those are reported. */
   #refuse(short: readonly Short[]): HoldDecision {
     const hopeless = short.filter(
       ({ account, limits, nano, span }) => nano > (limits[span] ?? 0n) - countedNano(account, span),
@@ -148,7 +147,10 @@ function accountsOf({
   ]
 }
 
-/** Costs that a workspace pays itself never count against credit, and elsewhere where the account says so; a free job counts nowhere. */
+/**
+ * Whether a job counts on an account: a cost that the workspace pays itself never counts against credit, and counts on
+ * other accounts only if they count such costs; a free job never counts.
+ */
 function counts(
   { target, costNano, isUnpriced }: HoldInput,
   { ownerKind, countsByok }: Pick<Account, 'ownerKind' | 'countsByok'>,

@@ -7,7 +7,7 @@ import type { VideoAttached, VideoInput } from '../../ports/videos/videos.ts'
 import { newId, newVideoId } from '../base/ids.ts'
 
 export interface NewJob extends Accepting {
-  /** Null: the day of the calendar. */
+  /** Null: today's date (UTC). */
   readonly day: Day | null
 }
 
@@ -89,7 +89,7 @@ export interface Accepting {
   readonly holdId: string
   /** JSON of the request, without its attached parts. */
   readonly request: string
-  /** JSON of the attached parts; the empty string when there are none. */
+  /** JSON of the attached parts; an empty string when there are none. */
   readonly attached: string
 }
 

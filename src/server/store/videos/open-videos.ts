@@ -41,7 +41,7 @@ interface ReadDeps {
 type VideoReads = Pick<VideoJobs, 'get' | 'list' | 'output' | 'previous'>
 
 /**
- * Reads of video jobs. Pollers see no step back, and no 404 after a 202:
+ * Reads of video jobs. A poller never sees a job move back, nor a 404 after a 202:
  * - The row exists before the 202, and moves forward only. Each view is put after the commit of its change,
  *   and never over a view that is further along: so no view of a job is further along than its row.
  * - A view may be older than the row. A caller sees the row only through this store, which puts the view of

@@ -6,7 +6,7 @@ import { guardedRows } from '../base/guarded-row.ts'
 /** States of open jobs, as text of a statement: the condition of the partial indexes. */
 export const OPEN_STATES = `'accepted', 'submitting', 'running', 'storing'`
 
-/** Columns of `VideoRow`. `attached` is left out: a runner that held thousands of those would run out of memory. */
+/** Columns of `VideoRow`. `attached` is left out: a runner that held thousands of attached parts would run out of memory. */
 const ROW_COLUMNS = [
   'id',
   'organization_id',
@@ -42,7 +42,7 @@ const ROW_COLUMNS = [
   'ended_at',
 ] as const satisfies readonly (keyof VideoRow)[]
 
-/** `busyUntil`: no process takes a job over while a call may still bring the job to the provider. Design §7. */
+/** `busyUntil`: no process takes a job over while a call that submits the job to the provider may still be running. Design §7. */
 export const videoRows = guardedRows<VideoState>({
   table: 'video_jobs',
   claimable: ['accepted', 'submitting', 'running', 'storing'],

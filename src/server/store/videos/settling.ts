@@ -29,7 +29,7 @@ export type SettledRow = Pick<
 /** `charged`: the cost is spent. `lost`: an `overrun`, which counts for no account, though the provider may charge. `free`: nothing is booked. */
 export type Settling = 'charged' | 'lost' | 'free'
 
-/** The settlement of a job that is given up: once it was submitted, the provider may have made it and charge for it. */
+/** The settlement of an abandoned job: once the job was submitted, the provider may have made the video and charge for it. */
 export function unfinished(was: OpenVideoState): Settling {
   return was === 'accepted' ? 'free' : 'lost'
 }

@@ -16,7 +16,7 @@ import { claimedOf, NOTHING_ATTACHED, OPEN_STATES, type ReadRow, videoRows } fro
 import { unfinished } from './settling.ts'
 import { VIEW_COLUMNS, viewOf, type VideoViewRow } from './views.ts'
 
-/** Milliseconds since a job's end in which its view is written again when a lost Redis is back. Decision. */
+/** Milliseconds after a job's end in which its view is written again when Redis returns after an outage. Decision. */
 export const VIDEO_RECENT_MS = 600_000
 
 /** The work of the runner on rows of jobs, in Postgres. */
@@ -86,7 +86,7 @@ export function openVideoWork(store: Store, context: EndContext): VideoWork {
   }
 }
 
-/** Parts of a list of claims: a statement locks its rows until its end, and ends of jobs wait for that. */
+/** Parts of a list of claims: a statement locks its rows until it is finished, and the ends of jobs wait for those rows. */
 function inParts<T>(claims: readonly T[]): readonly (readonly T[])[] {
   const parts = Math.ceil(claims.length / VIDEO_RENEWED_AT_ONCE)
   return Array.from({ length: parts }, (_, nth) =>
@@ -102,7 +102,7 @@ function claimed(row: ReadRow | null): ClaimedVideo | null {
   return row === null ? null : claimedOf(row)
 }
 
-/** Shortens the lease after the call that needed a longer one: the job of a runner that dies now is free again earlier. */
+/** Shortens the lease after the call that needed a longer one, so that the job is free again earlier if this runner dies. */
 function leaseAnew(sql: Queryable): Fragment {
   return sql`lease_until = clock_timestamp() + ${VIDEO_LEASE_MS} * interval '1 ms'`
 }
@@ -128,7 +128,7 @@ async function submitted(
   }
 }
 
-/** Uses the unique index of upstream ids: one account of a provider gives an id once. */
+/** Uses the unique index of upstream ids: a provider gives an id only once per account. */
 async function owned(
   sql: Queryable,
   { id, workspaceId, target }: ClaimedVideo,
@@ -179,7 +179,7 @@ function recent(sql: Queryable, after: string | null, countMax: number): Promise
     ORDER BY id LIMIT ${countMax}`
 }
 
-/** Removes rows of clips whose time is over, the oldest first. @returns their objects, whose bytes are removed next */
+/** Removes rows of expired clips, the oldest first. @returns their objects, whose bytes are removed next */
 async function expireClips(sql: Queryable, countMax: number): Promise<readonly string[]> {
   const jobsMax = Math.max(1, Math.floor(countMax / VIDEO_CLIPS_MAX))
   const rows = await sql<{ object_id: string }[]>`
@@ -191,17 +191,16 @@ async function expireClips(sql: Queryable, countMax: number): Promise<readonly s
 }
 
 /**
- * Due jobs of one provider that a claim reads in addition to those that it may take: beyond that each
- * workspace shows fewer. Decision.
+ * Due jobs of one provider that a claim reads even when it may take fewer. They are divided among the workspaces: with
+ * more workspaces, fewer jobs of each are read. Decision.
  */
 const SEEN_MAX = 5_000
 /** Due jobs of a workspace and provider that are counted. Decision. */
 const COUNTED_MAX = 300
 
 /**
- * Claims due jobs, alternating between the workspaces of each provider, and for each workspace those due the
- * longest, so that the many jobs of one workspace do not delay others. Jobs that another process is just
- * claiming are skipped.
+ * Claims due jobs, alternating between the workspaces of each provider, longest due first within a workspace, so that
+ * many jobs of one workspace do not delay others. Jobs that another process is just claiming are skipped.
  */
 async function claim(
   sql: Queryable,

@@ -6,10 +6,7 @@ import type { Queryable, Store, Transaction } from '../base/open.ts'
 import { reach } from '../base/translate.ts'
 import { enableUrlsOf } from './tests.ts'
 
-/**
- * Deliveries to be made again: a single one in any ended state, or all dead letters. Fields that are null or
- * left out match every row.
- */
+/** Deliveries to be repeated: a single one in any ended state, or all dead letters. Fields that are null or left out match every row. */
 export type ReplayInput = { readonly organizationId?: string } & (
   | { readonly id: string }
   | { readonly id: null; readonly workspaceId: string | null; readonly countMax?: number }
@@ -29,7 +26,7 @@ export interface ReplayActor extends ChangedBy {
 const BATCH_ROWS = 1_000
 
 /**
- * Makes deliveries due at once, with all their attempts before them and the same id and body. Their URLs are
+ * Makes deliveries due at once, with all their attempts available again, and with the same id and body. Their URLs are
  * tried again, including URLs that answered 410. Deliveries that wait, and those of deleted workspaces, stay
  * unchanged. Failure: store_unavailable
  */

@@ -22,8 +22,7 @@ export interface DeliveriesOptions {
 /** Rows of the outbox, for a runner. Design §3, §7. */
 export function openDeliveries({ store, placesMax }: DeliveriesOptions): Deliveries {
   const bookings = new Bookings(store)
-  // The place where the last claim ended: the next claim continues after it, so that no place is left out for
-  // long.
+  // The place where the last claim ended: the next claim continues after it, so that no place is skipped for long.
   let after: Place | null = null
   return {
     async claim(input) {
@@ -32,8 +31,7 @@ export function openDeliveries({ store, placesMax }: DeliveriesOptions): Deliver
       for (let page = 0; page < PAGES_MAX && claims.length < input.countMax; page++) {
         const found = await claimPage(store.sql, after ?? FIRST_PLACE, less(input, claims), placesMax).catch(
           (problem: unknown) => {
-            // Deliveries that were claimed before belong to this runner, and would wait until their lease is
-            // over.
+            // Deliveries that were claimed before belong to this runner, and would wait until their lease ends.
             if (claims.length === 0) throw problem
             return null
           },
@@ -82,10 +80,7 @@ function inFuture(sql: Queryable, ms: number) {
   return sql`clock_timestamp() + ${ms} * interval '1 ms'`
 }
 
-/**
- * A receiver and a workspace with waiting deliveries for it; claims go through the places in this order, and
- * then begin again.
- */
+/** A receiver and a workspace with waiting deliveries for it; claims visit the places in this order, and then start again. */
 interface Place {
   readonly host: string
   readonly workspaceId: string
@@ -101,9 +96,9 @@ interface ClaimedPage {
 }
 
 /**
- * Claims due deliveries of up to `placesMax` places after `after`. The index finds the oldest ones of each
- * place, so that ten thousand deliveries for one receiver cost no more than those that are taken. Deliveries
- * alternate first between workspaces at a receiver, then between the receivers of a workspace.
+ * Claims due deliveries of up to `placesMax` places after `after`. The index finds the oldest ones of each place, so
+ * that a backlog of ten thousand deliveries for one receiver costs no more than the deliveries that are claimed.
+ * Deliveries alternate first between workspaces at a receiver, then between the receivers of a workspace.
  */
 async function claimPage(
   sql: Sql,
@@ -112,7 +107,7 @@ async function claimPage(
   placesMax = WEBHOOK_PLACES_MAX,
 ): Promise<ClaimedPage> {
   const { countMax, perHostMax, perWorkspaceMax, busy, leaseMs } = input
-  // The clock of the statement: with a clock that moves the index could not be used.
+  // The clock of the statement's start: with a clock that advances, the index could not be used.
   const rows = await sql<PageRow[]>`
     WITH RECURSIVE place AS (
       (SELECT host, workspace_id, 1 AS n FROM webhook_deliveries
@@ -274,8 +269,9 @@ function bookingOf(
 }
 
 /**
- * Writes a batch. The attempt grows, so that a booking that is repeated because its answer was lost is
- * written once. @returns ids of deliveries that this runner still had
+ * Writes a batch. The number of the attempt grows, so that a booking that is repeated after a lost answer is written
+ * only once.
+ * @returns ids of deliveries that this runner still had
  */
 async function write({ sql }: Store, bookings: readonly Booking[]): Promise<ReadonlySet<string>> {
   const rows = await sql<{ id: string }[]>`
@@ -299,7 +295,7 @@ const REMOVED_AT_ONCE_MAX = 5_000
 /** Tables whose rows belong to a workspace and end with it. */
 const OWNED = ['webhook_deliveries', 'webhook_secrets', 'webhook_disabled']
 
-/** Removes rows of deleted workspaces, and secrets whose time is over. @returns number of rows */
+/** Removes rows of deleted workspaces, and expired secrets. @returns number of rows */
 async function pruneWebhooks(sql: Queryable): Promise<number> {
   let removed = 0
   for (const table of OWNED) removed += await pruneOfDeleted(sql, table)

@@ -40,7 +40,7 @@ function hostOf(url: string): string {
   return URL.canParse(url) ? new URL(url).hostname.replace(/\.$/, '') : ''
 }
 
-/** The columns from which the event of an ended job is made. Postgres sends a bigint as text. */
+/** The columns from which the event of an ended job is built. Postgres sends a bigint as text. */
 interface EndedVideoRow {
   readonly id: string
   readonly state: string
@@ -70,8 +70,8 @@ export function endedVideoOf(row: EndedVideoRow): EndedVideo {
 }
 
 /**
- * Milliseconds for which a list of events repeats itself: the end of a job is written a little later than the
- * instant that it has. Decision.
+ * Milliseconds by which a list of events overlaps the one before: the end of a job is written a little after its
+ * recorded instant. Decision.
  */
 export const WEBHOOK_EVENTS_SETTLE_MS = 5_000
 
@@ -79,16 +79,16 @@ const US_PER_S = 1_000_000
 const US_PER_MS = 1_000
 
 /**
- * Events of ended jobs. Ids of jobs have a collation of their own, with which the index of deliveries would
- * not be used.
- * @param origin by which callers reach the service, for bodies of jobs that have no delivery
+ * Events of ended jobs. The ids of jobs have their own collation; with it Postgres could not use the index of
+ * deliveries.
+ * @param origin the origin by which callers reach the service, for bodies of jobs without a delivery
  */
 export function openEndedEvents(store: Store, origin: string): EndedEvents {
   return { list: (input) => reach(async () => ok(await listEvents(store.sql, input, origin))) }
 }
 
 async function listEvents(sql: Sql, input: EventsInput, origin: string): Promise<EventPage> {
-  // Read before the rows: rows written later end after this instant, less the time to write them.
+  // Read before the rows: rows that are written later end after this instant, less the time that writing takes.
   const nowUs = await clockOf(sql)
   const from = placeOf(input, nowUs)
   const rows = await sql<EventRow[]>`

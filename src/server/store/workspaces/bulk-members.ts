@@ -51,7 +51,7 @@ export function addMembers(
 }
 
 /**
- * Ends manual grants, all or none; a user without one is passed over. Failures: workspace_unknown,
+ * Ends manual grants, all or none; a user without one is ignored. Failures: workspace_unknown,
  * body_invalid (no user of the organization, a member by a mapping, or the creator of a live key),
  * store_unavailable.
  * @returns the number of grants that ended
@@ -79,7 +79,7 @@ export function removeMembers(
   })
 }
 
-/** Holds the workspace against new keys and its deletion, and the directory against other grants. */
+/** Locks the workspace against new keys and deletion, and the directory against other grants. */
 function changing<T>(
   store: Store,
   ref: WorkspaceRef,
@@ -97,7 +97,7 @@ function changing<T>(
 
 interface Named {
   readonly userIds: readonly string[]
-  /** True: inactive users are no users. */
+  /** True: inactive users are refused as unknown. */
   readonly isActive: boolean
 }
 
@@ -121,7 +121,7 @@ async function namedUsers(
   return ok([...ids].flatMap((id) => byId.get(id) ?? []))
 }
 
-/** Those who stay members whatever is done by hand, or whose keys would outlive them. */
+/** Users who cannot be removed by hand: a group mapping keeps them members, or they created keys that are still active. */
 async function keptMembers(
   sql: Queryable,
   workspaceId: string,

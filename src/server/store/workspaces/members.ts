@@ -41,7 +41,7 @@ export async function listMembers(
   { limit, offset }: PageInput,
 ): Promise<Page<Member>> {
   const [rows, [counted]] = await Promise.all([
-    // Grants are gathered for the page alone: a group may have brought 100,000 members.
+    // Grants are read for this page only: a group may have brought 100,000 members.
     membersOf(
       sql,
       workspaceId,
@@ -69,7 +69,7 @@ export function membersAmong(
   )
 }
 
-/** @param chosen condition on users as `u`, who all are members, with the order and the bounds of a page */
+/** @param chosen condition on users as `u`, all of whom are members, with the order and bounds of a page */
 async function membersOf(sql: Queryable, workspaceId: string, chosen: Fragment): Promise<readonly Member[]> {
   const rows = await sql<MemberRow[]>`
     WITH page AS (

@@ -90,7 +90,7 @@ export async function findOrganization(
 /** Organizations that the message about an ambiguous reference names. Decision. */
 const AMBIGUOUS_NAMED_MAX = 5
 
-/** For the command line and the operator's settings alone, since the message names organizations. */
+/** Only for the command line and the operator's settings, since the message names organizations. */
 function ambiguous(rows: readonly OrganizationRow[]): ReturnType<typeof fail> {
   const names = rows
     .slice(0, AMBIGUOUS_NAMED_MAX)

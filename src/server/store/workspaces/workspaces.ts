@@ -74,8 +74,8 @@ export function updateWorkspace(
       const updatedAt = await write(tx, after)
       const workspace = { ...after, updatedAt }
       await appendAudit(tx, workspaceEvent(by, { before, after: workspace }))
-      // A change of `countsByok` also marks the account: until every front has applied it, some count by the
-      // old rule.
+      // A change of `countsByok` also marks the account: until every front has applied the change, some fronts count by
+      // the old rule.
       const owner = { kind: 'workspace', id: before.id } as const
       const change = isRecounted
         ? await bumpLimits(tx, accountId, owner)

@@ -57,7 +57,7 @@ export const EVERY_ANSWER: Readonly<Record<string, string>> = {
   'cross-origin-resource-policy': 'same-origin',
 }
 
-/** Writes a response; a HEAD gets only the headers. A response whose caller has left is dropped. */
+/** Writes a response; a HEAD gets only the headers. A response is dropped when its caller has disconnected. */
 export function send(response: ServerResponse, { status, body, headers }: Answer, isHead = false): void {
   if (response.destroyed || response.headersSent) return
   const length = status === NOT_MODIFIED ? {} : { 'content-length': Buffer.byteLength(body) }

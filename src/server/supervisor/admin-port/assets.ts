@@ -131,7 +131,7 @@ const IMPORT_MAP = /<script type="importmap">([\s\S]*?)<\/script>/g
 /**
  * The content security policy of a page of the dashboard: the page loads files of its own origin, calls its
  * own origin, and nothing else.
- * @param page text whose import maps are allowed, by their digests; no other script within the page is
+ * @param page text whose import maps are allowed, by their digests; all other scripts within the page are forbidden
  */
 function pagePolicy(page: string): string {
   const maps = [...page.matchAll(IMPORT_MAP)].map(

@@ -1,7 +1,7 @@
 import { request as requestHttp, type IncomingMessage } from 'node:http'
 import { request as requestHttps } from 'node:https'
 
-/** A call of the command line, to a node or to a receiver of the user's own. */
+/** A call of the command line, to a node or to a receiver of the user. */
 export interface HttpCall {
   readonly url: URL
   readonly method: 'GET' | 'POST'

@@ -46,14 +46,14 @@ export interface LiveSource {
 export type LiveListener = (json: string | null) => void
 
 /**
- * The one collector of live views. The first listener starts it, the last one ends it, and it rests between.
+ * The one collector of live views. The first listener starts it, and the end of the last one stops it.
  * For any number of listeners the collector reads the processes once a second and writes the view once; the
  * first two readings are closer, so that the first view comes soon.
  */
 export class LiveFeed {
   readonly #source: LiveSource
   readonly #listeners = new Set<LiveListener>()
-  /** The last view; null before the first one and while the feed rests. */
+  /** The last view; null before the first one and while the feed is stopped. */
   #latest: string | null = null
   #isRunning = false
   #isClosed = false
@@ -62,7 +62,7 @@ export class LiveFeed {
     this.#source = source
   }
 
-  /** Sends the last view at once, if the feed runs. @returns a function that ends the subscription */
+  /** Sends the last view at once, if the feed is running. @returns a function that ends the subscription */
   subscribe(listener: LiveListener): () => void {
     if (this.#latest !== null) listener(this.#latest)
     return this.#add(listener)
@@ -229,7 +229,7 @@ function loadOf({ fronts, workers, runners }: ReadinessView, processes: readonly
   }
 }
 
-/** Figures of the models that write, of all processes together since they started. */
+/** Figures of the text models, of all processes together since they started. */
 function answeredSince(processes: readonly ProcessSpans[]): Pick<LiveView['streams'], 'cut' | 'models'> {
   const fronts = processes.flatMap(({ last: { to } }) => to.streams ?? [])
   const cuts = new Map<string, number>()

@@ -15,7 +15,7 @@ import { LIVE_LOOKS_KEPT } from '../../../schemas/operator/admin-port-limits.ts'
 import type { ChildLook } from '../fleet/fleet.ts'
 
 const MINUTE_S = 60
-/** Share of failed attempts from which a provider counts as failing. Decision. */
+/** Share of failed attempts at which a provider counts as failing. Decision. */
 const FAILING_SHARE = 0.5
 
 /** Calls or attempts under one name. */
@@ -109,7 +109,7 @@ export function providerViews(processes: readonly ProcessSpans[], now: Date): Pr
     })
 }
 
-/** The breaker of a provider: each front has its own, of which the first opening and the next probe count. */
+/** The breaker of a provider. Each front has its own; the first opening and the next probe of all of them are shown. */
 function breakerOf(provider: string, processes: readonly ProcessSpans[], now: Date): BreakerView | null {
   const open = processes.flatMap(({ last: { to } }) =>
     to.breakers.filter((one) => one.provider === provider).flatMap((one) => one.open),
@@ -123,7 +123,7 @@ function breakerOf(provider: string, processes: readonly ProcessSpans[], now: Da
   }
 }
 
-/** Instant in whole seconds: readings arrive by IPC, so that milliseconds would change from look to look. */
+/** Instant in whole seconds: readings arrive by IPC, so milliseconds would differ from one look to the next. */
 function secondOf(ms: number): string {
   return new Date(Math.round(ms / 1_000) * 1_000).toISOString()
 }
@@ -247,7 +247,7 @@ export function heldVideos(processes: readonly ProcessSpans[]): Record<string, n
   return held
 }
 
-/** Counts of webhooks. Every runner counts the deliveries of all runners: the largest figures are as good as any. */
+/** Counts of webhooks. Every runner counts the deliveries of all runners, so the largest figure stands for all. */
 export function webhooksView(processes: readonly ProcessSpans[]): LiveView['webhooks'] {
   const counts = processes.flatMap(({ last: { to } }) => (to.deliveries === null ? [] : [to.deliveries]))
   if (counts.length === 0) return null

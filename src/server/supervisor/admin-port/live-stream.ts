@@ -5,12 +5,12 @@ import { LiveView } from '../../../schemas/operator/live-view.ts'
 import type { Secret } from '../../../schemas/vault/secret.ts'
 import { connectionReason, messageIn, parsedJson } from './answer-text.ts'
 
-/** Milliseconds without an event after which the node counts as gone; a node sends an event every second. Decision. */
+/** Milliseconds without an event after which the node counts as unreachable; a node sends an event every second. Decision. */
 export const LIVE_SILENCE_MS_MAX = 5_000
 /** Characters of one event; that of a node with 256 fronts has less than a tenth of this. Decision. */
 export const LIVE_EVENT_CHARS_MAX = 2 ** 20
 
-/** Why the stream ended: the node refuses this key, or the node cannot be reached and may come back. */
+/** Why the stream ended: the node refuses this key, or the node cannot be reached and may return. */
 export interface LiveEnd {
   readonly kind: 'refused' | 'away'
   readonly reason: string
@@ -81,7 +81,7 @@ const OK = 200
 /** First digit of the statuses that blame the request. */
 const CALLERS_FAULT = 4
 
-/** A refusal where the caller has to change the request: a retry would get the same response. */
+/** A refusal that only a change of the request can solve: a retry would get the same response. */
 function refusalOf({ statusCode = 0 }: IncomingMessage, text: string): LiveEnd {
   return {
     kind: Math.floor(statusCode / 100) === CALLERS_FAULT ? 'refused' : 'away',

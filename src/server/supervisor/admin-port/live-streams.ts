@@ -12,7 +12,7 @@ import type { OperatorKeys } from './operator-keys.ts'
 export interface LiveStreamsOptions {
   readonly feed: Pick<LiveFeed, 'subscribe' | 'once'>
   readonly keys: Pick<OperatorKeys, 'check'>
-  /** Milliseconds for which fronts go on without Postgres: a view stays open as long while its key cannot be checked. */
+  /** Milliseconds for which fronts keep working without Postgres. A view stays open for as long while its key cannot be checked. */
   readonly keyGraceMs: () => number
   /** Monotonic milliseconds. */
   readonly now?: () => number
@@ -23,7 +23,7 @@ export interface LiveReader {
   readonly authorization: string
   /** False once the session of the view has ended; checked for each view. */
   isOpen(): boolean
-  /** Called when the key is an operator's no longer. */
+  /** Called when the key no longer belongs to an operator. */
   onRefused?(): void
 }
 
@@ -34,7 +34,7 @@ const EVENT_STREAM = {
   'x-accel-buffering': 'no',
 } as const
 
-/** Open live views. Each is a response that goes on until its reader leaves, its key or session is gone, or the node drains. */
+/** Open live views. Each is a response that continues until its reader disconnects, its key or session ends, or the node drains. */
 export class LiveStreams {
   readonly #options: LiveStreamsOptions
   #open = 0
@@ -82,7 +82,7 @@ class LiveStream {
   #knownAt: number
   /** Milliseconds at which the key was last checked. */
   #checkedAt: number
-  /** Milliseconds since which the reader takes nothing; null while the reader takes data. */
+  /** Milliseconds at which the reader stopped reading; null while it reads. */
   #stalledAt: number | null = null
 
   constructor(options: LiveStreamsOptions, response: ServerResponse, reader: LiveReader) {
@@ -118,7 +118,7 @@ class LiveStream {
     const { kind } = await this.#options.keys.check(this.#reader.authorization, LIVE_LOOK_MS)
     if (kind === 'operator') this.#knownAt = now
     if (kind === 'refused') this.#reader.onRefused?.()
-    // The view stays open while no front can check the key: an operator needs it most then.
+    // The view stays open while no front can check the key: that is when an operator needs it most.
     const isOver =
       kind === 'refused' || (kind === 'undecided' && now - this.#knownAt > this.#options.keyGraceMs())
     if (isOver) this.#response.end()

@@ -15,10 +15,10 @@ export type KeyCheck =
   { readonly kind: 'operator' } | { readonly kind: 'refused' | 'undecided'; readonly answer: Answer }
 
 const OPERATOR: KeyCheck = { kind: 'operator' }
-/** Path at which a front reports whether a key is an operator's. */
+/** Path at which a front reports whether a key belongs to an operator. */
 const SESSION = `${API_PREFIX}/admin/session`
 const OK = 200
-/** Statuses by which a front refuses keys; it has them for other refusals, too. */
+/** Statuses by which a front refuses keys; fronts use them for other refusals too. */
 export const KEY_REFUSALS: readonly number[] = [
   ...FAILURES.key_unknown.status,
   ...FAILURES.key_disabled.status,
@@ -37,7 +37,7 @@ const KEPT_HEADERS = ['content-type', 'www-authenticate', 'retry-after', 'x-requ
 export class OperatorKeys {
   readonly #port: Pick<PublicPort, 'read'>
   readonly #now: () => number
-  /** Milliseconds at which a key was last confirmed as an operator's, by its hash; the oldest first. */
+  /** Milliseconds at which a key was last confirmed as an operator's, by the key's hash; oldest first. */
   readonly #known = new Map<string, number>()
   readonly #asking = new Map<string, Promise<KeyCheck>>()
 
@@ -73,7 +73,7 @@ export class OperatorKeys {
   }
 
   async #ask(key: string, digest: string): Promise<KeyCheck> {
-    // The time is taken before the call: the result may have changed since then.
+    // The time is taken before the call: the key may change between the check and the response.
     const beganAt = this.#now()
     const answer = await this.#port.read(SESSION, ['authorization', `Bearer ${key}`], ADMIN_KEY_CHECK_MS_MAX)
     this.#known.delete(digest)

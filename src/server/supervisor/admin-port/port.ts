@@ -48,7 +48,10 @@ const PROMETHEUS_TEXT = 'text/plain; version=0.0.4; charset=utf-8'
 const READS: ReadonlySet<string> = new Set(['GET', 'HEAD'])
 const NOT_UP: Failure = { name: 'busy', detail: 'The node is starting or shutting down.' }
 
-/** Apart from the public port: `/metrics`, `/readyz`, `/healthz`, and the dashboard. Throws `StartRefused` when the address is taken. */
+/**
+ * Starts the port that is separate from the public one: `/metrics`, `/readyz`, `/healthz`, and the dashboard. Throws
+ * `StartRefused` when the address is taken.
+ */
 export async function startAdmin(options: AdminOptions): Promise<AdminPort> {
   const desk = new AdminDesk(options)
   const server = createServer({ requestTimeout: ADMIN_REQUEST_MS_MAX }, (request, response) => {
@@ -75,9 +78,8 @@ export async function startAdmin(options: AdminOptions): Promise<AdminPort> {
 const PROBES: ReadonlySet<string> = new Set(['/healthz', '/readyz'])
 
 /**
- * True for a page of the public port that errors link to, and for the pages that such a page links to, with
- * their style and their script, which may call no address. The reference, which sends calls, is not among
- * them.
+ * True for pages of the public port to which errors link, for the pages to which those link, and for their style and
+ * script, which must not call any address. The API reference is excluded, since it sends calls.
  */
 function isTextPage(path: string): boolean {
   return path === ERRORS_PATH || path.startsWith(`${ERRORS_PATH}/`) || path.startsWith(GUIDES_PATH)
@@ -88,7 +90,7 @@ interface ApiCall extends Pick<LiveReader, 'isOpen'> {
   /** The path at the public port, with its query. */
   readonly url: string
   readonly authorization: string | undefined
-  /** Called when the key is an operator's no longer. */
+  /** Called when the key no longer belongs to an operator. */
   onRefused?(): void
 }
 
@@ -144,7 +146,7 @@ class AdminDesk {
     return asset ?? failed({ name: 'route_unknown' })
   }
 
-  /** Serves the API to programs, which send a key. Cookies mean nothing here. */
+  /** Serves the API to programs, which send a key. Cookies are ignored here. */
   #keyApi(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { url = '', headers } = request
     return this.#api(request, response, { url, authorization: headers.authorization, isOpen: () => true })
@@ -152,14 +154,14 @@ class AdminDesk {
 
   /** Serves the API to keys of operators only, whatever the path. */
   async #api(request: IncomingMessage, response: ServerResponse, call: ApiCall): Promise<void> {
-    // Browsers do not pipeline calls; a pipelined response would not learn that its caller has left.
+    // Browsers do not pipeline calls; the server could not notice that the caller of a pipelined response disconnected.
     if (response.socket === null) return void request.socket.destroy()
     const isHead = request.method === 'HEAD'
     if (this.#options.readiness() === null) return send(response, failed(NOT_UP), isHead)
     const check = await this.#keys.check(call.authorization)
     if (check.kind === 'refused') call.onRefused?.()
     if (check.kind !== 'operator') return send(response, check.answer, isHead)
-    // For a caller that has left no close event follows.
+    // When the caller has disconnected already, no close event follows.
     if (response.destroyed) return
     const { url, authorization = '' } = call
     const [path = '', query = ''] = url.split('?', 2)
@@ -179,7 +181,7 @@ class AdminDesk {
     })
   }
 
-  /** A front has refused a call of a key that counts as checked: the key may be an operator's no longer. */
+  /** A front refused a call with a key that was confirmed before: the key may no longer belong to an operator. */
   async #checkAnew(call: ApiCall): Promise<void> {
     const { kind } = await this.#keys.check(call.authorization, CHECKED_MS_MAX)
     if (kind === 'refused') call.onRefused?.()
@@ -236,9 +238,9 @@ function listen(server: Server, { host, port }: Pick<AdminOptions, 'host' | 'por
 }
 
 /**
- * True when the dashboard answers to a request's `Host`: names of this machine, addresses, and the configured
- * name of the admin port. A foreign page can point its own name at this port and would then pass for the
- * dashboard, but it cannot choose another name.
+ * True when the dashboard answers to a request's `Host`: names of this machine, addresses, and the configured name of
+ * the admin port. A foreign page can point its own host name at this port, and the browser would treat it as the
+ * dashboard's origin, but it cannot choose another name.
  * @param host the header, with a port or without; undefined if absent
  * @param configured SLUICE_ADMIN_HOST
  */
@@ -280,8 +282,7 @@ export function boundConnections(server: Server, countMax: number): void {
     const [longest = socket] = waiting
     waiting.add(socket)
     if (open <= countMax) return
-    // The socket closes later than this; without this removal the next connection would choose the same
-    // socket again.
+    // The socket closes later; without this removal the next connection would choose the same socket again.
     waiting.delete(longest)
     longest.destroy()
   })

@@ -41,10 +41,7 @@ export interface SmallAnswer {
   readonly body: Buffer
 }
 
-/**
- * What stands for a host: a caller of the admin port may not reach the public port at this address, so that
- * links in answers are paths.
- */
+/** The host of relayed requests: the caller may not reach the public port at its address, so links in responses must be paths. */
 const NO_HOST = '-'
 
 /** The public port of this node, over a few kept connections. */
@@ -66,10 +63,7 @@ export class PublicPort {
       : new Agent(kept)
   }
 
-  /**
-   * Sets the certificates that fronts serve with from now on. @param pems texts whose first certificate each
-   * is that of fronts
-   */
+  /** Sets the certificates that fronts serve with from now on. @param pems texts; the first certificate of each is that of fronts */
   trust(pems: readonly string[]): void {
     this.#certificates = pems.map((pem) => new X509Certificate(pem).raw)
   }
@@ -123,7 +117,7 @@ export class PublicPort {
 
 const STALE = 'stale'
 
-/** True when the front closed a kept connection just at its reuse: the call never reached the front. */
+/** True when the front closed a kept connection at the moment of its reuse: the call never reached the front. */
 export function isStale(request: ClientRequest, cause: Error): boolean {
   return request.reusedSocket && 'code' in cause && cause.code === 'ECONNRESET'
 }
@@ -163,8 +157,8 @@ class PinnedAgent extends TlsAgent {
       rejectUnauthorized: false,
       ...(timeout === undefined ? {} : { timeout }),
     })
-    // A call without a connection ignores its signal: with a front that hangs it would wait for the handshake
-    // for ever.
+    // A pending connection ignores the signal of its call: without this, a call to a front that hangs would wait for
+    // the handshake forever.
     const giveUp = (): void => void socket.destroy(new Error('the call has ended'))
     const failed = (cause: Error): void => {
       ending?.removeEventListener('abort', giveUp)

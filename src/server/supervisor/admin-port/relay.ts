@@ -13,9 +13,9 @@ import { KEY_REFUSALS } from './operator-keys.ts'
 import { isStale, type PublicPort } from './public-port.ts'
 
 /**
- * Headers of a caller that are not relayed, in addition to those of the connection. An origin would make the
- * front answer for other sites. Cookies belong to any other service at this address. The caller's address is
- * decided by the connection to the public port: fronts trust no proxy, including this relay.
+ * Headers of a caller that are not relayed, in addition to those of the connection. With an origin the front would
+ * answer for other sites. Cookies belong to any other service at this address. The caller's address is decided by the
+ * connection to the public port: fronts trust no proxy, including this relay.
  */
 const DROPPED: ReadonlySet<string> = new Set([
   'host',
@@ -39,7 +39,7 @@ export interface RelayTarget {
   readonly path: string
   /** Empty for a page that needs no key. */
   readonly authorization: string
-  /** Called when the front refuses the call with a status by which it refuses keys, too. */
+  /** Called when the front refuses the call with a status that it also uses to refuse keys. */
   onRefused?(): void
 }
 
@@ -155,7 +155,7 @@ class RelayedCall {
         done(new Error('the body is too large'))
       },
     })
-    // Each stream reports its own failure, so that the callback needs no error.
+    // Each stream reports its own failure, so the callback needs no error.
     this.#request.pipe(bounded)
     pipeline(bounded, outgoing, () => {
       this.#request.unpipe(bounded)
@@ -176,11 +176,11 @@ class RelayedCall {
     for (const [name, value] of Object.entries(EVERY_ANSWER))
       if (!lower.includes(name)) headers.push(name, value)
     response.writeHead(answer.statusCode ?? 0, answer.statusMessage, headers)
-    // A front that fails in the middle of a response leaves a cut response, not one that seems whole.
+    // When a front fails in the middle of a response, the relayed response is cut, so that it does not seem complete.
     pipeline(answer, response, () => undefined)
   }
 
-  /** Sends the failure, unless a response has begun: that one shows by itself how it ends. */
+  /** Sends the failure, unless a response has begun; a begun response is cut instead. */
   #fail(): void {
     send(this.#response, failed(this.#failure))
   }

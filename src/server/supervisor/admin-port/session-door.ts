@@ -11,12 +11,12 @@ export type Entered =
 
 const FOREIGN = { name: 'page_foreign' } as const
 const ENDED = { name: 'session_ended' } as const
-/** Greatest age in milliseconds of a key's check where the key is checked again, as at a sign-in. */
+/** Greatest age of a key's check in milliseconds when the key must be checked anew, as at a sign-in. */
 export const CHECKED_MS_MAX = -1
 
 /**
  * Where the dashboard signs in and out, and shows who is signed in. A request passes when it comes from the
- * dashboard's own page and brings both halves of one session.
+ * dashboard's own page and carries both halves of one session.
  */
 export class SessionDoor {
   readonly #keys: Pick<OperatorKeys, 'check'>
@@ -45,7 +45,7 @@ export class SessionDoor {
     return session === null ? { kind: 'refused', answer: failed(ENDED) } : { kind: 'open', session }
   }
 
-  /** Exchanges a key for a session. Each sign-in has halves of its own, whatever cookies came with it. */
+  /** Exchanges a key for a session. Each sign-in gets new halves, whatever cookies the request has. */
   async #signIn(request: IncomingMessage): Promise<Answer> {
     const { headers } = request
     if (!isFromOwnPage(request)) return failed(FOREIGN)
@@ -98,9 +98,9 @@ function withCookie(answer: Answer, cookie: string): Answer {
 const READS: ReadonlySet<string> = new Set(['GET', 'HEAD'])
 
 /**
- * True unless a browser says that another page than the dashboard at this very address made the request. A
- * page of another port of the same host is another page. A browser sends `Origin` with all that is no read,
- * so that a request without it is no page's.
+ * True unless the headers of a browser show that a page other than the dashboard at this very address made the request.
+ * A page of another port of the same host is another page. A browser sends `Origin` with every request except reads;
+ * another request without it does not come from a page.
  */
 function isFromOwnPage({ method = '', headers }: Pick<IncomingMessage, 'method' | 'headers'>): boolean {
   const { origin, 'sec-fetch-site': site = 'same-origin' } = headers
@@ -130,7 +130,7 @@ function originOf(text: string): URL | null {
 interface SessionPlace {
   /** In lower case, with its port. */
   readonly host: string
-  /** Whether the browser reaches it over TLS, by a proxy in front of the port. */
+  /** Whether the browser uses TLS, through a proxy in front of the port. */
   readonly isTls: boolean
 }
 
@@ -138,8 +138,8 @@ const SECRET_SHAPE = /^[A-Za-z0-9_-]{43}$/
 const PORT = /:(\d{1,5})$/
 
 /**
- * The cookie with the id of a session: for no script, no request that another site causes, and no path but
- * the dashboard's. It ends with the browser; the node ends the session earlier.
+ * The cookie with the id of a session. Scripts cannot read it, other sites cannot make the browser send it, and it is
+ * sent only to the dashboard's paths. It ends with the browser; the node ends the session earlier.
  */
 function sessionCookie(id: string, place: SessionPlace): string {
   return `${nameAt(place.host)}=${id}; ${attributesOf(place)}`
@@ -151,9 +151,9 @@ function noSessionCookie(place: SessionPlace): string {
 }
 
 /**
- * Ids of sessions in the cookies of a request. There may be several: a browser sends the cookies of a host to
- * each of its ports, and any service of that host can set one with another path. All of them are tried: the
- * size of a request's head is their bound.
+ * Ids of sessions in the cookies of a request. There may be several: a browser sends the cookies of a host to each of
+ * its ports, and any service of that host can set one with another path. All of them are tried; the maximum size of a
+ * request's head limits their number.
  */
 function sessionIdsIn({ cookie = '' }: IncomingHttpHeaders, host: string): readonly string[] {
   const name = nameAt(host)
@@ -171,8 +171,8 @@ function isSecretShaped(text: string): boolean {
 }
 
 /**
- * The name has the port, which the rules of cookies ignore: two nodes of a machine, or two tunnels, would
- * overwrite each other's cookies.
+ * The name contains the port, since browsers ignore ports when they match cookies: two nodes or tunnels on one machine
+ * would overwrite each other's cookies.
  */
 function nameAt(host: string): string {
   const port = PORT.exec(host)?.[1]

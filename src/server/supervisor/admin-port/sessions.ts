@@ -7,17 +7,17 @@ import {
   SESSIONS_MAX,
 } from '../../../schemas/operator/admin-port-limits.ts'
 
-/** What a browser gets of a new session. The node keeps neither. */
+/** The parts of a new session that the browser gets. The node keeps neither. */
 export interface NewSession {
   /** For the cookie, which scripts cannot read. */
   readonly id: string
-  /** For the storage of the page, which a browser gives to pages of this very origin alone. */
+  /** For the page's storage, which a browser opens only to pages of this origin. */
   readonly pageToken: string
 }
 
-/** Both halves of a session as a request brings them, and the host that it was sent to. */
+/** Both halves of a session as sent with a request, and the host to which it was sent. */
 export interface SessionClaim extends NewSession {
-  /** In lower case, with its port: a session is of one address. */
+  /** In lower case, with its port: a session is valid for one address. */
   readonly host: string
 }
 
@@ -27,13 +27,13 @@ export type PageClaim = Omit<SessionClaim, 'id'>
 /** A session that a request has proven. */
 export interface OpenSession {
   readonly key: string
-  /** False once the session has ended. Each question is a use, and renews the session. */
+  /** False once the session has ended. Each call counts as a use and renews the session. */
   isOpen(): boolean
 }
 
 interface Session {
   readonly keyHash: string
-  /** Of the page's half and the host, by which alone a session can be ended. */
+  /** Digest of the page's half and the host, which are enough to end a session. */
   readonly pageDigest: string
   readonly sealedKey: SealedKey
   /** Monotonic milliseconds. */
@@ -53,11 +53,11 @@ const NONCE_BYTES = 12
 /**
  * Sessions of the dashboard, in the memory of the supervisor: the one process through which all calls of the
  * dashboard go, whichever front answers. The node keeps the hash of a session's id, and the key sealed under
- * both halves of the session. Only the browser has the halves: what the node keeps opens nothing by itself.
+ * both halves of the session. Only the browser has the halves: the node's data alone cannot open a session.
  */
 export class Sessions {
   readonly #now: () => number
-  /** Sessions by the hash of their id; the session that was used the longest ago comes first. */
+  /** Sessions by the hash of their id; the least recently used session comes first. */
   readonly #sessions = new Map<string, Session>()
 
   /** @param now monotonic milliseconds */
@@ -70,7 +70,7 @@ export class Sessions {
     return this.#sessions
   }
 
-  /** Begins a session. Both of its halves are new: nothing that a request brings becomes part of it. */
+  /** Begins a session. Both of its halves are new: no part of a request becomes part of it. */
   begin(key: string, host: string): NewSession {
     const created = { id: secretText(), pageToken: secretText() }
     const now = this.#now()
@@ -86,7 +86,7 @@ export class Sessions {
     return created
   }
 
-  /** The session of a claim; null when it is over, or when one half does not belong to the other. */
+  /** The session of a claim; null when it has ended, or when the halves do not belong together. */
   open(claim: SessionClaim): OpenSession | null {
     const digest = digestOf(claim.id)
     const session = this.#sessions.get(digest)
@@ -97,7 +97,7 @@ export class Sessions {
 
   /**
    * Ends a session by the page's half alone, since any service of the host can overwrite the cookie.
-   * @returns false when the session was over
+   * @returns false when the session had ended already
    */
   end(claim: PageClaim): boolean {
     const pageDigest = pageDigestOf(claim)
@@ -109,14 +109,17 @@ export class Sessions {
     return false
   }
 
-  /** Ends all sessions of a key that is an operator's no longer. */
+  /** Ends all sessions of a key that no longer belongs to an operator. */
   endAllOf(key: string): void {
     const keyHash = hashOfKey(key)
     for (const [digest, session] of this.#sessions)
       if (session.keyHash === keyHash) this.#sessions.delete(digest)
   }
 
-  /** Ends the stalest session of the key with the most: sign-ins of one key take no room of the others. */
+  /**
+   * Ends the least recently used session of the key with the most sessions, so that sign-ins with one key cannot evict
+   * sessions of others.
+   */
   #endOneOfMost(): void {
     const counts = new Map<string, number>()
     for (const { keyHash } of this.#sessions.values()) counts.set(keyHash, (counts.get(keyHash) ?? 0) + 1)
@@ -153,7 +156,7 @@ function pageDigestOf({ pageToken, host }: PageClaim): string {
   return digestOf(`${pageToken} ${host}`)
 }
 
-/** Both halves are random and of full length: one keyed hash of them is a key. */
+/** Both halves are random and of full length, so one keyed hash of them can serve as a key. */
 function sealingKey({ id, pageToken }: NewSession): Buffer {
   return createHmac('sha256', id).update(pageToken).digest()
 }
@@ -165,7 +168,7 @@ function sealed(key: string, claim: SessionClaim): SealedKey {
   return { nonce, text, tag: cipher.getAuthTag() }
 }
 
-/** Null when a half or the host is another one. */
+/** Null when a half or the host differs from that of the sealed session. */
 function unsealed({ nonce, text, tag }: SealedKey, claim: SessionClaim): string | null {
   const decipher = createDecipheriv(CIPHER, sealingKey(claim), nonce)
   decipher.setAAD(Buffer.from(claim.host)).setAuthTag(tag)

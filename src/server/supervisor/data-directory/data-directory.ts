@@ -25,11 +25,11 @@ import { StartRefused } from '../start-refused.ts'
 /** The addresses of a running node's stores, for the command line. Contains secrets; mode 0600. */
 export interface Runtime {
   readonly databaseUrl: string
-  /** The whole URL, since the shell of a verb may have no `REDIS_URL`. */
+  /** The whole URL, since the shell that runs a verb may have no `REDIS_URL`. */
   readonly redis: ChildPart['redis']
   readonly url: string
   readonly adminUrl: string
-  /** The signal at which the node looks for scale requests; a node of an older version would end by it. */
+  /** The signal that makes the node read scale requests; it would end a node of an older version. */
   readonly scalesBy?: 'SIGUSR2'
 }
 
@@ -46,7 +46,7 @@ export interface DataDirectory {
   forget(pid: number): void
   /** Writes the addresses of the stores for the command line. */
   publish(runtime: Runtime): void
-  /** Writes a file that only its owner may read, whole or not at all; the file survives a machine that stops. */
+  /** Writes a file that only its owner may read, completely or not at all; the file survives a sudden stop of the machine. */
   writePrivate(name: string, text: string): void
   /** Null when there is no such file. */
   read(name: string): string | null
@@ -72,8 +72,8 @@ export const NODE_FILE = 'node-id'
 /** Prefix of the files that test whether the directory is writable. */
 export const PROBE_FILE = '.writable'
 /**
- * Files that an interrupted start leaves in a new directory before it has a name, and the note of `vault
- * confirm-root`, which may come before the first start; drafts have a further ending.
+ * Files that an interrupted start leaves in a new directory before it has a name, and the note of `vault confirm-root`,
+ * which may precede the first start; drafts have a further ending.
  */
 const EARLY_FILES = /^(supervisor\.pid|node-id|\.writable|root-key-copies\.json)(\.|$)/
 /** Milliseconds that a killed process may take to end. */
@@ -136,19 +136,19 @@ function namesIn(path: string, prefix: string): readonly string[] {
   return readdirSync(path).filter((name) => name.startsWith(prefix))
 }
 
-/** Removes scale requests: a node that has ended answers none. */
+/** Removes scale requests: an ended node answers none. */
 function removeScaleRequests(path: string): void {
-  // The directory may have been deleted under the node: that must not make its end fail.
+  // The directory may have been deleted while the node ran; its end must not fail then.
   if (!existsSync(path)) return
   for (const name of namesIn(path, SCALE_FILES)) rmSync(join(path, name), { force: true })
 }
 
 export interface Holder extends ProcessIdentity {
-  /** True for a verb: a signal meant for a node would end it. */
+  /** True for a verb: a signal meant for a node would terminate it. */
   readonly isVerb: boolean
 }
 
-/** Words for a message, followed by the directory. */
+/** Words for a message, before the name of the directory. */
 export function whatHas({ isVerb }: Holder): string {
   return isVerb ? 'another command is using' : 'a node is running on'
 }
@@ -183,7 +183,7 @@ export function nodeIn(path: string): string | null {
   }
 }
 
-/** The reason why an existing directory cannot be a node's, or null. */
+/** Why an existing directory cannot belong to a node, or null. */
 export function whyForeign(path: string): string | null {
   return whyNotOwn(inputFor(path))
 }

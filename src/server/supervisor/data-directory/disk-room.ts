@@ -7,7 +7,7 @@ import { clusterFolderOf } from '../postgres/postgres-cluster.ts'
 import { PROBE_FILE } from './data-directory.ts'
 import { StartRefused } from '../start-refused.ts'
 
-/** Free bytes below which a disk counts as full: Postgres needs as many for a segment of its log, and ends without them. */
+/** Free bytes below which a disk counts as full: Postgres needs as many for a segment of its log, and stops without them. */
 const ROOM_BYTES_MIN = 16 * MIB
 /** Bytes that a probe writes to test the disk. Decision. */
 const PROBE_BYTES = 65_536
@@ -28,8 +28,8 @@ export function disksOf({ dataDir, objects }: Pick<Config, 'dataDir' | 'objects'
 }
 
 /**
- * Returns a check whether the disks of the node have room; the check probes them at most every 5 s and else
- * repeats its last result.
+ * Returns a function that reports whether the disks of the node have room. It probes them at most every 5 s, and
+ * otherwise returns its last result.
  */
 export function watchRoom(disks: Disks, now: () => number = () => performance.now()): () => Promise<boolean> {
   let seen = Promise.resolve(true)
@@ -45,7 +45,7 @@ export function watchRoom(disks: Disks, now: () => number = () => performance.no
 
 async function haveRoom(disks: Disks): Promise<boolean> {
   for (const folder of foldersOf(disks)) if (!isRoomy(await statfs(folder))) return false
-  // These figures include neither a quota nor a disk that has become read-only.
+  // These figures consider neither quotas nor disks that have become read-only.
   const probe = join(disks.dataDir, `${PROBE_FILE}.room`)
   try {
     await writeFile(probe, Buffer.alloc(PROBE_BYTES), { mode: 0o600 })

@@ -48,18 +48,18 @@ export function whyNotOwn(input: OwnFolderInput): string | null {
   return isOursOrEmpty(input) ? null : 'contains other files'
 }
 
-/** Writes a file that only its owner may read, whole or not at all; never follows a link in its place. */
+/** Writes a file that only its owner may read, completely or not at all; never follows a link at its path. */
 export function writePrivate(folder: string, name: string, text: string): void {
   write(folder, name, { text, isSynced: false })
 }
 
-/** The same for a file that must survive a machine that stops: the content is on the disk before the file has its name. */
+/** As `writePrivate`, for a file that must survive a stop of the machine: the content is on the disk before the file has its name. */
 export function writeDurable(folder: string, name: string, text: string): void {
   write(folder, name, { text, isSynced: true })
   syncFolder(folder)
 }
 
-/** Returns after new and removed names of the folder are on the disk. */
+/** Returns when the new and removed names of the folder are on the disk. */
 export function syncFolder(folder: string): void {
   const file = openSync(folder, 'r')
   try {
@@ -81,7 +81,7 @@ function write(folder: string, name: string, { text, isSynced }: { text: string;
     }
     renameSync(draft, join(folder, name))
   } catch (cause) {
-    // Drafts would otherwise collect on a full disk.
+    // Otherwise drafts would accumulate on a full disk.
     rmSync(draft, { force: true })
     throw cause
   }
@@ -102,10 +102,7 @@ export function draftOf(file: string): string {
   return `${file}.${randomBytes(8).toString('hex')}`
 }
 
-/**
- * Creates a folder and its parent. Node's `recursive: true` never returns where a folder refuses with ENOENT,
- * as those of /proc do.
- */
+/** Creates a folder and its parent. Node's `recursive: true` never returns when a folder fails with ENOENT, as folders of /proc do. */
 function makeFolder(path: string, mayMakeParent = true): void {
   try {
     mkdirSync(path, { mode: 0o700 })

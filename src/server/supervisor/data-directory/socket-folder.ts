@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Account } from '../fleet/step-down.ts'
 
-/** Longest path of a Unix socket in bytes: Linux has 108 and macOS 104, including the final zero. */
+/** Longest path of a Unix socket in bytes: Linux allows 108 and macOS 104, including the final zero. */
 const SOCKET_PATH_BYTES_MAX = process.platform === 'darwin' ? 103 : 107
 
 export const SOCKET_FOLDER_PREFIX = 'sluice-'

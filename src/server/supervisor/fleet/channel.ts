@@ -12,24 +12,24 @@ import { HISTORY_ANSWER_MS_MAX } from '../../../schemas/operator/admin-port-limi
 const PULSE_MS = 1_000
 
 export interface PulseSources {
-  /** Returns whether there were calls since it was called before. */
+  /** Returns whether there were calls since the previous call of this function. */
   hasCalls(): boolean
   /** Returns whether the connections to Postgres answer. */
   hasStore(): boolean
-  /** Returns what came since it was called before; null where that is nothing. */
+  /** Returns the figures since the previous call of this function; null when there are none. */
   figures(): FrontFigures | null
 }
 
-/** @param idleMs milliseconds for which a front that is not replaced keeps connections without a call */
+/** @param idleMs milliseconds for which a front that is not being replaced keeps connections without a call */
 type DrainListener = (isReplaced: boolean, idleMs: number) => void
 
 /** A forked process's side of the channel to its supervisor. */
 export interface Channel {
   readonly start: Promise<StartedPart>
-  /** The keys that another front has cached; empty where there is no such front. */
+  /** The keys that another front has cached; empty when there is no such front. */
   readonly keys: Promise<KeyList>
   tell(message: FromChild): void
-  /** Starts the heartbeats, which show the supervisor that the event loop turns. */
+  /** Starts the heartbeats, which show the supervisor that the event loop is running. */
   pulse(sources: PulseSources): void
   /** Sends the figures since the last heartbeat, of a process that ends. */
   lastPulse(): Promise<void>
@@ -43,7 +43,7 @@ export interface Channel {
   onLook(read: () => LiveReading): void
   onKnownKeys(list: () => KeyList): void
   onSweep(listener: () => void): void
-  /** @param keep writes an hour of the node's history, and resolves whether it is written */
+  /** @param keep writes an hour of the node's history, and resolves to whether it is written */
   onRollUp(keep: (hour: HistoryHour) => Promise<boolean>): void
 }
 
@@ -124,8 +124,8 @@ export function openChannel(): Channel {
 }
 
 /**
- * At most one heartbeat is in flight: a supervisor that stood still receives one, not all that fell due
- * meanwhile.
+ * At most one heartbeat is in flight: a supervisor that was suspended receives one heartbeat, instead of all that were
+ * due meanwhile.
  * @returns sends a heartbeat now, and resolves when it is on its way
  */
 function startPulse({ hasCalls, hasStore, figures }: PulseSources): () => Promise<void> {

@@ -59,7 +59,7 @@ function settingsOf({ settings, frozen }: NodeGeneration, data: ChildPlace['data
 }
 
 /**
- * The name of a copy contains its digest: a front that comes back after a failed roll reads the file with
+ * The name of a copy contains its digest: a front that restarts after a failed roll reads the file with
  * which its own generation was checked.
  */
 function copyOf(name: string, text: string): string {

@@ -21,10 +21,10 @@ const ANSWER_MS_MAX = 1_000
 const ROLL_UP_MS_MAX = 2_000
 
 /**
- * A young generation that stays in a core's cache. The default one grows to 16 MiB, and then every request's
- * garbage passes through memory outside of the cache: 90 µs of CPU a request against 58 for embeddings
- * responses of 18 KB. The thread of the event loop collects such a small generation by itself: helper threads
- * cost more than they save, and where cores are scarce the loop waits for them. Decision.
+ * A young generation that stays in a core's cache. The default one grows to 16 MiB, and then every request's garbage
+ * passes through memory outside of the cache: 90 µs of CPU a request against 58 for embeddings responses of 18 KB. The
+ * thread of the event loop collects such a small generation by itself: helper threads cost more than they save, and on
+ * a machine with few cores the loop waits for them. Decision.
  */
 export const YOUNG_HEAP: readonly string[] = [
   '--min-semi-space-size=8',
@@ -32,10 +32,10 @@ export const YOUNG_HEAP: readonly string[] = [
   '--no-parallel-scavenge',
 ]
 
-/** Lets a process at rest collect its garbage (`observe/heap-collector.ts`). */
+/** Lets an idle process collect its garbage (`observe/heap-collector.ts`). */
 const COLLECTS = '--expose-gc'
 
-/** Options of a runner: its young generation grows with its work, up to that of a front, and takes little memory before. */
+/** Options of a runner: its young generation grows with its work, up to that of a front, and takes little memory until then. */
 export const RUNNER_HEAP: readonly string[] = ['--max-semi-space-size=8', '--no-parallel-scavenge', COLLECTS]
 
 /** Options of a front, whose threads have heaps of their own. */
@@ -50,7 +50,7 @@ const HEAP_FULL_SIGNAL = 'SIGABRT'
 const HEAP_FULL_TEXT =
   'the JavaScript runtime aborted; "heap out of memory" on stderr means its heap was full'
 
-/** What the node's history has to do with a child. */
+/** The part of the node's history that a child uses. */
 export interface ChildHistory {
   /** @param childId id of the child that sent the figures */
   take(childId: string, figures: FrontFigures): void
@@ -80,12 +80,11 @@ export class Child {
   readonly #process: ChildProcess
   readonly #history: ChildHistory | undefined
 
-  /** @param isAhead true for a process that is loaded ahead: process lists show it as a spare until its start */
+  /** @param isAhead true for a preloaded process: process lists show it as a spare until it is started */
   constructor(role: Role, isAhead: boolean, history?: ChildHistory) {
     this.role = role
     this.#history = history
-    // The child has a session of its own: Ctrl-C and a closing terminal reach only the supervisor, which
-    // drains first.
+    // The child has its own session: Ctrl-C and a closing terminal reach only the supervisor, which drains first.
     this.#process = fork(fileURLToPath(new URL('bin/sluice', PACKAGE_ROOT)), [isAhead ? 'spare' : role], {
       env: childEnvironment(),
       execArgv: [...(role === 'front' ? FRONT_HEAP : RUNNER_HEAP)],
@@ -131,12 +130,12 @@ export class Child {
     return this.#hasStore
   }
 
-  /** True from the first answer of Postgres on: without one, a front knows no key. */
+  /** True from the first answer of Postgres on: before that, a front knows no key. */
   get hasReachedStore(): boolean {
     return this.#hasReachedStore
   }
 
-  /** True when a debugger is attached to the child, so that it may stand still. */
+  /** True when a debugger is attached to the child, so that it may be paused. */
   get isDebugged(): boolean {
     return this.#isInspected || isTraced(this.pid)
   }
@@ -152,7 +151,7 @@ export class Child {
     this.#send({ kind: 'announced' })
   }
 
-  /** @param idleMs milliseconds for which a front that is not replaced keeps connections without a call */
+  /** @param idleMs milliseconds for which a front that is not being replaced keeps connections without a call */
   drain(isReplaced: boolean, idleMs = 0): void {
     this.#send({ kind: 'drain', isReplaced, idleMs })
   }
@@ -191,7 +190,7 @@ export class Child {
     return (await this.#rollUps.ask((id) => this.#send({ kind: 'roll_up', id, hour }))) === true
   }
 
-  /** Makes a runner look now for uploads whose front is gone. */
+  /** Makes a runner look now for uploads whose front has died. */
   sweep(): void {
     this.#send({ kind: 'sweep' })
   }

@@ -19,7 +19,7 @@ import { StartRefused } from '../start-refused.ts'
 
 /** Milliseconds that dead fronts wait until the first of them serves again. Decision. */
 const FIRST_BACK_MS_MAX = 2_000
-/** Milliseconds from the return of a dead front until another one is loaded ahead: further fronts may die. Decision. */
+/** Milliseconds from the return of a dead front until another spare is preloaded: further fronts may die. Decision. */
 const SPARE_AGAIN_MS = 2_000
 
 export interface FleetOptions {
@@ -27,9 +27,9 @@ export interface FleetOptions {
   readonly log: Log
   /** Milliseconds after which a replaced child that has not ended is killed. */
   readonly retiredMsMax: number
-  /** Milliseconds from the first calls until a front is loaded ahead; 0: at once. */
+  /** Milliseconds from the first calls until a spare front is preloaded; 0: at once. */
   readonly spareDelayMs: number
-  /** Reports that a child that ran before cannot be brought up again: the node has to stop. */
+  /** Reports that a child that ran before cannot be started again: the node has to stop. */
   readonly onCrashLoop: (reason: string) => void
 }
 
@@ -48,7 +48,7 @@ export class Fleet {
   readonly #alive = new Set<FleetChild>()
   readonly #retired: RetiredChildren
   readonly #spare: SpareFront<FleetChild>
-  /** The restart of a front that died; settles in any case. */
+  /** The restart of a front that died; resolves in any case. */
   #comingBack: Promise<void> | null = null
   readonly #silence: SilenceWatch
   #isEnding = false
@@ -78,7 +78,7 @@ export class Fleet {
     return this.#silence.hangs
   }
 
-  /** Fronts that have a place and do not answer. */
+  /** Fronts that have a place and do not respond. */
   get silent(): number {
     return this.#slots.filter(({ current }) => current !== null && this.#silence.isSilent(current)).length
   }
@@ -93,8 +93,8 @@ export class Fleet {
   }
 
   /**
-   * To be called every SILENCE_LOOK_MS. A front that hangs is not ready and is killed in the end, also a
-   * replaced one; others with calls have a spare.
+   * To be called every SILENCE_LOOK_MS. A front that hangs is not ready and is killed in the end, also a replaced one.
+   * While other fronts have calls, a spare is kept.
    */
   lookAtFronts(): { readonly haveCalls: boolean } {
     const fronts = [...this.#alive].filter((child) => child.role === 'front' && child.isReady)
@@ -104,7 +104,7 @@ export class Fleet {
     return { haveCalls }
   }
 
-  /** The number of children that should serve; during a growing roll each new one counts as soon as it comes up. */
+  /** The number of children that should serve; in a roll that adds children, each new one counts as soon as it is ready. */
   countWanted(role: Role): number {
     return this.#slots.filter((slot) => slot.part.role === role).length
   }
@@ -118,7 +118,7 @@ export class Fleet {
   /** Resolves when every child is ready. Throws `StartRefused` in a crash loop. */
   async start(parts: readonly ChildPart[]): Promise<void> {
     this.#slots = parts.map((part) => ({ part, current: null, work: Promise.resolve() }))
-    // The starts take the slots' turns, so that a roll during the start finds each slot occupied.
+    // The starts occupy the slots' turns, so that a roll during the start waits until each slot has its child.
     await Promise.all(
       this.#slots.map((slot) =>
         inTurn(slot, async () => {
@@ -128,18 +128,17 @@ export class Fleet {
     )
   }
 
-  /** Reports that the ready line is written: children may write to the log, later ones at once. */
+  /** Reports that the ready line is written: children may write to the log, children that start later may do so at once. */
   announce(): void {
     this.#isAnnounced = true
     for (const { current } of this.#slots) current?.announce()
   }
 
   /**
-   * Replaces children one by one, each new one ready before its predecessor drains; adds and drains slots
-   * where the number changed. Stops at the first child that does not come up: added children go again, the
-   * others stay. Before all that the roll waits until enough children of earlier rolls have ended, so that
-   * Postgres has connections for the new ones. Resolves when every slot serves. Throws `StartRefused`, also
-   * when the node ends meanwhile.
+   * Replaces children one by one, each new one ready before its predecessor drains; adds and drains slots where the
+   * number changed. Stops at the first child that does not come up: added children are removed, the others stay. First
+   * the roll waits until enough children of earlier rolls have ended, so that Postgres has connections for the new
+   * ones. Resolves when every slot serves. Throws `StartRefused`, also when the node ends meanwhile.
    */
   async roll(parts: readonly ChildPart[], input: RollInput = {}): Promise<void> {
     await this.#retired.untilRoom(() => this.#slots, parts, input)
@@ -253,13 +252,13 @@ export class Fleet {
     if (old !== null) this.#retired.drain(old)
   }
 
-  /** A front has left: the serving fronts get their larger shares now, not at their next heartbeat. */
+  /** A front has ended: the serving fronts get their larger shares at once, before their next heartbeat. */
   #tellCount(): void {
     for (const { current, part } of this.#slots)
       if (current?.isReady === true) current.scaled(part.connections)
   }
 
-  /** A roll must not give up a front that works for one that knows no key. */
+  /** A roll must not replace a working front by one that cannot check keys. */
   async #bringUpWithStore(part: ChildPart): Promise<FleetChild> {
     const child = await this.#bringUp(part)
     if (child.hasReachedStore) return child
@@ -291,7 +290,7 @@ export class Fleet {
     }
   }
 
-  /** Gives a new front the cached keys of its predecessor, or of another serving front where the predecessor is dead. */
+  /** Gives a new front the cached keys of its predecessor, or of another serving front when the predecessor is dead. */
   async #handKeys(to: FleetChild, { role, slot }: ChildPart): Promise<void> {
     if (role !== 'front') return
     const serving = this.#slots.filter((one) => one.part.role === role && this.#isServing(one))
@@ -323,7 +322,7 @@ export class Fleet {
     })
   }
 
-  /** Where no front is left, the first front to come back, which is the spare, has the cores for itself. */
+  /** When no front is left, the first front to return, which is the spare, starts alone and can use all cores. */
   #firstBack({ role }: ChildPart): Promise<unknown> | null {
     if (role !== 'front' || this.#comingBack === null || this.countReady('front') > 0) return null
     return Promise.race([
@@ -345,7 +344,7 @@ export class Fleet {
 
   async #restart(slot: Slot): Promise<void> {
     const first = this.#firstBack(slot.part)
-    // In the other case nothing is awaited: of several fronts that die together only one may be the first.
+    // With null, nothing may be awaited here: of several fronts that die together, only one may be the first.
     if (first !== null) await first
     if (slot.current !== null || this.#isEnding || !this.#slots.includes(slot)) return
     try {

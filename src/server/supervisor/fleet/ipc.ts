@@ -32,7 +32,10 @@ export interface StartedPart extends ChildPart {
   readonly id: string
 }
 
-/** Hashes of API keys, the most recently used first, joined by commas: one text costs the loop of a serving front the least. */
+/**
+ * Hashes of API keys, the most recently used first, joined by commas: one text is the form that costs the loop of a
+ * serving front the least.
+ */
 export type KeyList = string
 
 export type ToChild =
@@ -40,12 +43,11 @@ export type ToChild =
   /** The ready line is written: log lines may follow it. */
   | { readonly kind: 'announced' }
   /**
-   * The child finishes what is in flight and ends; a replaced front stays for idle keep-alive connections, and
-   * another front for those that it has, for `idleMs` at most.
-   * Design §2.
+   * The child finishes what is in flight and ends; a replaced front stays for idle keep-alive connections, and any
+   * other front for its idle connections, for `idleMs` at most. Design §2.
    */
   | { readonly kind: 'drain'; readonly isReplaced: boolean; readonly idleMs: number }
-  /** The node has another number of fronts or threads; this child's own work stays the same. */
+  /** The node has a new number of fronts or threads; this child's own work stays the same. */
   | { readonly kind: 'scaled'; readonly connections: number }
   | { readonly kind: 'snapshot'; readonly id: number }
   | { readonly kind: 'look'; readonly id: number }
@@ -60,10 +62,10 @@ export type ToChild =
   | { readonly kind: 'sweep' }
 
 export type FromChild =
-  /** `hasStore`: the child has reached Postgres, or needs none to be ready. */
+  /** `hasStore`: the child has reached Postgres, or needs no Postgres to be ready. */
   | { readonly kind: 'ready'; readonly hasStore: boolean }
   /**
-   * The event loop of the child turns; `hasCalls`: there were calls since the last pulse. The figures since
+   * The event loop of the child is running; `hasCalls`: there were calls since the last pulse. The figures since
    * the last pulse are absent where there are none.
    */
   | {
@@ -74,7 +76,7 @@ export type FromChild =
       readonly hasStore: boolean
       readonly figures?: FrontFigures
     }
-  /** Why the child ends before it was ready; the exit follows. */
+  /** Why the child ends before it is ready; it exits next. */
   | { readonly kind: 'failed'; readonly reason: string }
   /** Metrics in the JSON form of prom-client. */
   | { readonly kind: 'snapshot'; readonly id: number; readonly metrics: unknown }

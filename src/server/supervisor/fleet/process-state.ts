@@ -4,13 +4,13 @@ import { bareEnvironment } from '../../config.ts'
 
 export interface ProcessIdentity {
   readonly pid: number
-  /** Opaque; two processes that had the same pid one after the other differ in it. */
+  /** Opaque; it distinguishes two processes that had the same pid one after the other. */
   readonly startedAt: string
 }
 
 /**
- * Identity of the process with a pid; null: no such process. A zombie counts as none: under a pid 1 that
- * reaps late a zombie still answers `kill(pid, 0)` for seconds, and everything it held is already free.
+ * Identity of the process with a pid; null: no such process. A zombie counts as none: under a pid 1 that reaps late, a
+ * zombie still answers `kill(pid, 0)` for seconds, although everything it held is already free.
  */
 export function identityOf(pid: number): ProcessIdentity | null {
   return process.platform === 'linux' ? identityFromProc(pid) : identityFromPs(pid)
@@ -71,7 +71,7 @@ export function isTraced(pid: number): boolean {
   }
 }
 
-/** Sends a signal; a process that is gone, or belongs to another user, is no failure. */
+/** Sends a signal; it is no error when the process is gone or belongs to another user. */
 export function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name)
@@ -88,7 +88,7 @@ function identityFromProc(pid: number): ProcessIdentity | null {
   } catch {
     return null
   }
-  // The command's name stands in parentheses and may itself hold any character.
+  // The command's name is in parentheses and may itself contain any character.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   const [state] = fields
   const startTicks = fields[19]
@@ -97,8 +97,8 @@ function identityFromProc(pid: number): ProcessIdentity | null {
 }
 
 /**
- * True for a zombie with live threads. A killed process is a zombie as soon as its first thread is; the
- * others hold its sockets a moment longer.
+ * True for a zombie with live threads. A killed process is a zombie as soon as its first thread has ended; the other
+ * threads keep its sockets open a moment longer.
  */
 function hasThreads(pid: number): boolean {
   try {
@@ -109,7 +109,7 @@ function hasThreads(pid: number): boolean {
 }
 
 let boot: string | undefined
-/** The boot's id. Start times count from the boot and repeat after the next one, while records on disk survive it. */
+/** The id of the boot. Start times are counted from the boot and may repeat after the next boot, while records on disk survive it. */
 function bootId(): string {
   boot ??= readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim()
   return boot

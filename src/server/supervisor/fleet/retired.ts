@@ -6,7 +6,7 @@ interface Retired {
   readonly role: Role
   readonly child: FleetChild
   readonly end: Promise<unknown>
-  /** It was notified that the next generation waits. */
+  /** It was notified that the next generation is waiting. */
   isHurried: boolean
 }
 
@@ -43,8 +43,8 @@ export class RetiredChildren {
   }
 
   /**
-   * Postgres has connections for two generations of the larger number of children: a replaced front whose
-   * streams go on is asked to end its calls soon.
+   * Postgres has connections for two generations of the larger number of children: when there is no room, a replaced
+   * front with running streams is asked to end its calls soon.
    */
   async untilRoom(
     slots: () => readonly Slot[],

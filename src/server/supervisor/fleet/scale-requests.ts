@@ -86,7 +86,7 @@ export class ScaleDesk {
   }
 }
 
-/** Leaves a scale request in the data directory, readable for the node also when root writes it. Throws the system's error. */
+/** Leaves a scale request in the data directory, readable for the node even when root writes it. Throws the system's error. */
 export function leaveScaleRequest(path: string, input: ScaleInput): string {
   const name = `${SCALE_FILES}${randomUUID()}.json`
   writePrivate(path, name, JSON.stringify({ state: 'asked', ...input }))

@@ -57,7 +57,7 @@ export function standsOf(input: ScaleInput, earlier: Stands, given: Texts): Stan
   return stands
 }
 
-/** The stands whose setting is unchanged: a setting that changed since then wins. */
+/** The stands whose setting is unchanged. A setting that changed since the stand was made takes precedence. */
 export function stillStanding(stands: Stands, given: Texts): Stands {
   return Object.fromEntries(Object.entries(stands).filter(([name, { instead }]) => given[name] === instead))
 }

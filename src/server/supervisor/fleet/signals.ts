@@ -33,7 +33,7 @@ export function watchSignals(actions: SignalActions): () => void {
   const onInt = (): void => end('SIGINT')
   const onHangup = (): void => {
     const parent = process.ppid
-    // A closing terminal sends SIGHUP too and ends the parent a moment later: that is no reload.
+    // A closing terminal sends SIGHUP too and ends the parent a moment later: that is not a reload.
     setTimeout(() => {
       const isClosed = process.ppid !== parent || (hadTerminal && !hasTerminal())
       if (isClosed) end('SIGHUP from a closed terminal')
@@ -42,8 +42,8 @@ export function watchSignals(actions: SignalActions): () => void {
   }
   const onScale = (): void => actions.scale()
   process.on('SIGTERM', onTerm).on('SIGINT', onInt).on('SIGHUP', onHangup).on('SIGUSR2', onScale)
-  // The reader of the output has gone (`npm start | head -1`): without this listener the node would end in
-  // the middle of a request.
+  // The reader of the output has ended (`npm start | head -1`): without this listener the node would end in the middle
+  // of a request.
   const onStreamError = (): void => undefined
   process.stdout.on('error', onStreamError)
   process.stderr.on('error', onStreamError)

@@ -13,9 +13,9 @@ interface LastPulse {
 }
 
 /**
- * Finds fronts without heartbeats: a stopped process, a blocked loop. The kernel gives such a front its share
- * of new connections nevertheless, so that it is killed in the end. Silence is counted in looks, not by a
- * clock: a supervisor or a machine that itself stood still has looked no more often than it could receive.
+ * Finds fronts without heartbeats: a stopped process, a blocked loop. The kernel still gives such a front its share of
+ * new connections, so it is killed in the end. Silence is counted in looks, without a clock: a supervisor or a machine
+ * that was suspended did not look meanwhile.
  */
 export class SilenceWatch {
   readonly #log: Log
@@ -27,7 +27,7 @@ export class SilenceWatch {
     this.#log = log
   }
 
-  /** Fronts that were killed because they hung. */
+  /** Number of fronts that were killed because they hung. */
   get hangs(): number {
     return this.#hangs
   }
@@ -58,7 +58,7 @@ export class SilenceWatch {
       this.#log.warn('front_silent', { pid: front.pid, silentMs, effect: 'the front counts as not ready' })
     this.#silent.add(front)
     if (silentMs === 0 || silentMs % FRONT_HUNG_MS !== 0) return
-    // A person debugs the front: a kill would lose the debugged state.
+    // A person is debugging the front: killing it would lose the state.
     if (front.isDebugged)
       return this.#log.warn('front_debugged', {
         pid: front.pid,

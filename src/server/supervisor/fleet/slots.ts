@@ -28,7 +28,7 @@ export type FleetChild = Pick<
   | 'rollUp'
 >
 
-/** A place in the fleet with one serving child; replacements of the child wait for each other. */
+/** A place in the fleet with one serving child; replacements of the child run one after another. */
 export interface Slot {
   part: ChildPart
   current: FleetChild | null
@@ -36,7 +36,7 @@ export interface Slot {
 }
 
 export interface RollInput {
-  /** True: children whose part is unchanged in its work stay; only the number of the others changed. */
+  /** True: children whose work is unchanged stay; for them only the total number of children changed. */
   readonly isSparing?: boolean
 }
 

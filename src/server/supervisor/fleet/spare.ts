@@ -3,13 +3,13 @@ import type { Log } from '../../ports/observe.ts'
 import type { Child } from './child.ts'
 import { SILENCE_LOOK_MS } from './silence.ts'
 
-/** Exits in a row before `ready` that make a crash loop. Design §2. */
+/** Consecutive exits before `ready` that count as a crash loop. Design §2. */
 export const CRASH_LOOP_EXITS = 5
 
 export interface SpareOptions<C> {
   readonly fork: () => C
   readonly log: Log
-  /** Milliseconds from the first calls until a front is loaded ahead; 0: at once. */
+  /** Milliseconds from the first calls until a spare front is preloaded; 0: at once. */
   readonly delayMs: number
   readonly isEnding: () => boolean
 }
@@ -18,8 +18,8 @@ export interface SpareOptions<C> {
 const REST_LOOKS = SPARE_REST_MS / SILENCE_LOOK_MS
 
 /**
- * A front that is loaded and not started: it takes the place of the next front that dies or is replaced. It
- * stands by while fronts have calls; a node at rest has none, since the spare takes memory.
+ * A front that is loaded and not started: it takes the place of the next front that dies or is replaced. There is a
+ * spare while fronts have calls; an idle node has none, since a spare takes memory.
  */
 export class SpareFront<C extends Pick<Child, 'pid' | 'ended' | 'isGone' | 'kill'>> {
   readonly #options: SpareOptions<C>
@@ -27,7 +27,7 @@ export class SpareFront<C extends Pick<Child, 'pid' | 'ended' | 'isGone' | 'kill
   #timer: NodeJS.Timeout | null = null
   /** Looks since fronts had calls; null while no spare is wanted. */
   #restLooks: number | null = null
-  /** Spares lost since a front last came up well. */
+  /** Spares that ended since a front last became ready. */
   #lost = 0
 
   constructor(options: SpareOptions<C>) {
@@ -41,7 +41,7 @@ export class SpareFront<C extends Pick<Child, 'pid' | 'ended' | 'isGone' | 'kill
     return spare
   }
 
-  /** Reports that a front has come up well. */
+  /** Reports that a front has become ready. */
   proved(): void {
     this.#lost = 0
   }
@@ -58,9 +58,9 @@ export class SpareFront<C extends Pick<Child, 'pid' | 'ended' | 'isGone' | 'kill
   }
 
   /**
-   * Loads a spare, unless the node is at rest. Loading is most of the time that a front needs to come back,
-   * so that one is always loaded ahead: later than the fronts themselves, whose first calls would share the
-   * cores with it.
+   * Loads a spare, unless the node is idle. Loading takes most of the time that a front needs to restart, so a spare is
+   * always loaded in advance. It loads after the fronts themselves, so that their first calls do not share the cores
+   * with it.
    */
   keep(delayMsMax = Number.POSITIVE_INFINITY): void {
     if (this.#restLooks === null || this.#spare !== null || this.#timer !== null) return
@@ -90,7 +90,7 @@ export class SpareFront<C extends Pick<Child, 'pid' | 'ended' | 'isGone' | 'kill
       this.#spare = null
       if (isEnding()) return
       this.#lost++
-      // After the last loss the next front that comes up well loads a spare again.
+      // After the last allowed loss, a spare is loaded only when another front becomes ready.
       const isLast = this.#lost >= CRASH_LOOP_EXITS
       log.warn('spare_lost', { pid: spare.pid, how, losses: this.#lost, isLast })
       this.#load()

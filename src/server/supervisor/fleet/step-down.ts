@@ -16,7 +16,7 @@ export interface Launch {
  * nearly everywhere.
  */
 const STEP_DOWN_NAMES = ['postgres', 'nobody'] as const
-/** Places of `setpriv`; the first is looked up on the PATH. */
+/** Paths of `setpriv`; the first one is searched on the PATH. */
 const SETPRIV_PLACES = ['setpriv', '/usr/bin/setpriv', '/bin/setpriv'] as const
 
 /** The account that root steps down to; null when this process is not root, or no such account exists. */
@@ -29,7 +29,10 @@ export function stepDownAccount(): Account | null {
   return null
 }
 
-/** Null: a hard kill of this process may leave children. util-linux has a `setpriv` with a parent-death signal, busybox has not. */
+/**
+ * Null: a hard kill of this process may leave children. util-linux has a `setpriv` with a parent-death signal, that of
+ * busybox has none.
+ */
 export function findSetpriv(): string | null {
   if (process.platform !== 'linux') return null
   return (
@@ -39,7 +42,10 @@ export function findSetpriv(): string | null {
   )
 }
 
-/** In a group of its own, so that Ctrl-C reaches it only through the drain. The pid is the command's: `setpriv` replaces itself. */
+/**
+ * Starts the command in its own process group, so that Ctrl-C reaches it only through the drain. The pid is the
+ * command's: `setpriv` replaces itself.
+ */
 export function launch(
   command: string,
   args: readonly string[],

@@ -38,10 +38,10 @@ const RESTART_MS = 200
 const RESTART_MS_MAX = 5_000
 
 /**
- * Settings of a server that serves one node and often rests: reads need no processes of their own (three by
- * default), and no process starts subscriptions, which a node does not have. The writer of the log wakes every
- * 2 s instead of five times a second: calls wait for their own commits, and a crash of the machine may undo
- * heartbeats and removals of 6 s, which come again. The look for tables to vacuum comes every 2 minutes.
+ * Settings of a server that serves one node and is often idle. Reads need no separate processes (three by default), and
+ * no process starts subscriptions, which a node does not have. The writer of the log wakes every 2 s instead of five
+ * times a second: calls wait for their own commits, and a crash of the machine may undo heartbeats and removals of the
+ * last 6 s, which are repeated. Tables to vacuum are looked for every 2 minutes.
  */
 const LEAN = {
   io_method: 'sync',
@@ -56,7 +56,7 @@ export interface EmbeddedPostgresOptions {
   readonly log: Log
   /** Further server settings: `{ fsync: 'off' }`. */
   readonly settings?: Readonly<Record<string, string>>
-  /** Folder of clusters outside of the data directory; only tests set it. */
+  /** Folder of clusters that are stored outside of the data directory; only tests set it. */
   readonly outsideDir?: string
 }
 
@@ -70,7 +70,7 @@ export interface EmbeddedPostgres {
 /**
  * Starts the Postgres that comes with the product, with SCRAM on a Unix socket that only its account and this
  * process can reach, and keeps it running: a server that dies is started again on the same socket. The server
- * ends with this process, also by `kill -9` (Linux with `setpriv`). Failures (thrown): EmbeddedPostgresError
+ * ends with this process, also after `kill -9` (Linux with `setpriv`). Failures (thrown): EmbeddedPostgresError
  * with the reason.
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
@@ -142,7 +142,7 @@ class Keeper {
   #watch(running: Postmaster): void {
     const { child } = running
     this.#running = running
-    // Neither the server nor its pipe keeps this process alive: the caller decides when it ends.
+    // Neither the server nor its pipe keeps this process alive: the caller decides when this process ends.
     child.unref()
     const pipe = child.stderr
     if (pipe !== null && 'unref' in pipe && typeof pipe.unref === 'function') pipe.unref()
@@ -176,7 +176,7 @@ class Keeper {
 }
 
 /**
- * Claims the cluster: a second supervisor would take the first one's server for an orphan and end it. The
+ * Claims the cluster: a second supervisor would treat the first one's server as an orphan and end it. The
  * claim of the data directory is not enough: a copy of a directory that root made names the same cluster.
  */
 async function claim(folder: string): Promise<void> {
@@ -187,7 +187,7 @@ async function claim(folder: string): Promise<void> {
   writePrivate(folder, HOLDER_FILE, JSON.stringify(identityOf(process.pid)))
 }
 
-/** The holder of a claim. An unreadable claim was cut short when its supervisor ended and has no holder. */
+/** The holder of a claim. An unreadable claim was cut off when its supervisor ended, and has no holder. */
 async function holderOf(folder: string): Promise<ProcessIdentity | null> {
   try {
     const value: unknown = JSON.parse(await readFile(join(folder, HOLDER_FILE), 'utf8'))
@@ -239,19 +239,19 @@ interface PostmasterInput {
 /** A server that accepted connections. */
 export interface Postmaster {
   readonly child: ChildProcess
-  /** Taken at the server's start: a stop by the pid alone might end another process that has the pid by now. */
+  /** Taken at the server's start: a stop by the pid alone might end another process that has got the pid since. */
   readonly identity: ProcessIdentity
-  /** The last output about the server itself. Errors are left out: they concern statements and may contain data of callers. */
+  /** The last output about the server itself. Errors of statements are left out: they may contain data of callers. */
   lastWords(): string
 }
 
 /** Starts the server and waits until it accepts connections. */
 export async function startPostmaster(input: PostmasterInput): Promise<Postmaster> {
-  // Postgres trusts a lock file whose pid belongs to another process by now, or to a zombie.
+  // Postgres trusts a lock file whose pid has passed to another process or to a zombie.
   for (const name of [POSTGRES_SOCKET, `${POSTGRES_SOCKET}.lock`])
     await rm(join(input.socketFolder, name), { force: true })
   const child = launchPostmaster(input)
-  // Until the event loop turns no other process can have the pid: the child is not reaped yet.
+  // No other process can get the pid before the event loop continues: the child is not reaped yet.
   const identity = identityOf(child.pid ?? 0)
   let tail = ''
   child.stderr?.on('data', (chunk: Buffer) => (tail = (tail + chunk.toString()).slice(-TAIL_CHARS)))
@@ -260,7 +260,7 @@ export async function startPostmaster(input: PostmasterInput): Promise<Postmaste
       resolve(tail.trim() || `exit ${code ?? by}`)
     child.once('error', (problem) => resolve(problem.message))
     child.once('close', tell)
-    // The last output may still be in the pipe, which the server's children may hold open.
+    // The last output may still be in the pipe, which children of the server may keep open.
     child.once('exit', (code, by) => void setTimeout(tell, WORDS_MS, code, by))
   })
   const problem =
@@ -280,8 +280,8 @@ export async function stopPostmaster(identity: ProcessIdentity): Promise<void> {
 }
 
 /**
- * Makes room for a new server: ends a server that an earlier supervisor left, and removes a lock file that
- * Postgres would wrongly trust, because its pid belongs to a zombie or another process by now.
+ * Makes room for a new server: ends a server that an earlier supervisor left, and removes a lock file that Postgres
+ * would wrongly trust, because its pid now belongs to a zombie or another process.
  */
 export async function clearOrphan(data: string): Promise<void> {
   const pid = Number(lockLines(data)[0] ?? 0)
@@ -301,7 +301,7 @@ export async function clearOrphan(data: string): Promise<void> {
 
 function launchPostmaster(input: PostmasterInput): ChildProcess {
   const settings = {
-    // A process that took such a port while the server is away would receive its password.
+    // Another process could take such a port while the server is down, and would receive its password.
     listen_addresses: '',
     port: SOCKET_PORT,
     unix_socket_directories: input.socketFolder,
@@ -333,7 +333,7 @@ function ownWords(text: string): string {
 async function untilReady(data: string, child: ChildProcess): Promise<string | null> {
   const endsAt = performance.now() + START_MS
   while (performance.now() < endsAt) {
-    // After the child's end the file does not describe a running server.
+    // After the child's end the file no longer describes a running server.
     if (isOver(child)) return null
     const lines = lockLines(data)
     if (Number(lines[0]) === child.pid && lines[7]?.trim() === 'ready') return null

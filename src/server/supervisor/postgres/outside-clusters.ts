@@ -5,9 +5,9 @@ import { clusterFolderOf } from './postgres-cluster.ts'
 import { isIdentity, isRunning } from '../fleet/process-state.ts'
 
 /**
- * Folder in which root keeps the clusters and programs of embedded Postgres, which the account of lesser
- * rights must reach. Neither the systemd unit nor a package uses this folder, so that a trial of Sluice as
- * root leaves nothing where an installation wants its data. Decision.
+ * Folder in which root keeps the clusters and programs of embedded Postgres, which the less privileged account must be
+ * able to reach. Neither the systemd unit nor a package uses this folder, so that a trial of Sluice as root leaves no
+ * files where an installation stores its data. Decision.
  */
 export const OUTSIDE_DIR = '/var/lib/sluice-postgres'
 /** Prefix of the names of clusters; copies of the programs lie next to them. */
@@ -20,11 +20,11 @@ export const HOLDER_FILE = 'supervisor.json'
 /** A cluster that root created outside of its data directory. */
 export interface OutsideCluster {
   readonly folder: string
-  /** Null when the cluster has no readable record of it. */
+  /** Null when the cluster has no readable record of its data directory. */
   readonly dataDir: string | null
   /** The process id of the supervisor that runs on the cluster, or null. */
   readonly pid: number | null
-  /** True when the data directory exists and names this cluster; no node finds an unused cluster. */
+  /** True when the data directory exists and names this cluster; otherwise no node can find the cluster. */
   readonly isUsed: boolean
 }
 
@@ -82,8 +82,8 @@ function hasDataDirectory(value: unknown): value is { readonly data_directory: s
 }
 
 /**
- * Removes a cluster, and with the last one the copies of the programs next to it. A used cluster holds all
- * data of a node that has merely stopped.
+ * Removes a cluster, and with the last one the copies of the programs next to it. A used cluster may hold all data of a
+ * node that is merely stopped.
  * @param options.force true: removes a used cluster too, but never one that a process runs on
  * @returns why the cluster was left, or null
  */

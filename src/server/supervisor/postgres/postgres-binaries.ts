@@ -5,7 +5,7 @@ import { dirname, join, relative } from 'node:path'
 import { launch, type Account } from '../fleet/step-down.ts'
 
 export interface BinariesInput {
-  /** Account that runs the programs; null = that of this process. */
+  /** Account that runs the programs; null = the account of this process. */
   readonly account: Account | null
   readonly setpriv: string | null
   /** Folder for a copy of the programs, which `account` can reach. */
@@ -117,7 +117,7 @@ async function copyOnce(native: string, target: string): Promise<string> {
   try {
     await rename(fresh, target)
   } catch (problem) {
-    // A concurrent start was faster: its copy is the same.
+    // A concurrent start was faster; its copy is identical.
     await rm(fresh, { recursive: true, force: true })
     const code = (problem as NodeJS.ErrnoException).code
     if (code !== 'ENOTEMPTY' && code !== 'EEXIST') throw problem
@@ -125,7 +125,7 @@ async function copyOnce(native: string, target: string): Promise<string> {
   return kept
 }
 
-/** Copies with modes that every user can read: an install under umask 077 has others. Links are left out. */
+/** Copies with modes that let every user read: files installed under umask 077 do not. Links are left out. */
 async function copyReadable(from: string, to: string): Promise<void> {
   await mkdir(to, { recursive: true })
   await chmod(to, 0o755)
@@ -137,7 +137,7 @@ async function copyReadable(from: string, to: string): Promise<void> {
   }
 }
 
-/** Why the embedded Postgres cannot be used, in words for the operator. */
+/** Reports why the embedded Postgres cannot be used, in words for the operator. */
 export class EmbeddedPostgresError extends Error {
   constructor(reason: string, options?: ErrorOptions) {
     super(

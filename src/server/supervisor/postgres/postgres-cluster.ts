@@ -20,7 +20,7 @@ export interface ClusterPlace {
   readonly folder: string
   /** Folder of `account`; root owns everything around it, so that the lesser account cannot redirect root. */
   readonly data: string
-  /** Account that runs the server; null = that of this process. */
+  /** Account that runs the server; null = the account of this process. */
   readonly account: Account | null
 }
 
@@ -28,7 +28,7 @@ export interface Making {
   /** Folder of the programs. */
   readonly bin: string
   readonly setpriv: string | null
-  /** False when the cluster may be lost with the machine. */
+  /** False when the cluster may be lost if the machine stops. */
   readonly isSynced: boolean
 }
 
@@ -40,10 +40,10 @@ export interface PlaceInput {
 }
 
 /**
- * Finds or names the cluster of a data directory. The record `postgres.json` there has its place: next to the
- * record by name, or elsewhere under a random name. A name made from the path would, after the data directory
- * was deleted, meet an old cluster with an unknown password. Failures (thrown): the record cannot be read;
- * the recorded cluster is gone, or belongs to another user.
+ * Finds or names the cluster of a data directory. The record `postgres.json` there has its place: next to the record by
+ * name, or elsewhere under a random name. If the name were made from the path, a new data directory at the path of a
+ * deleted one would get the old cluster, whose password is unknown. Failures (thrown): the record cannot be read; the
+ * recorded cluster is gone, or belongs to another user.
  */
 export async function placeCluster(request: PlaceInput): Promise<ClusterPlace> {
   const record = join(request.dataDir, RECORD)
@@ -55,13 +55,13 @@ export async function placeCluster(request: PlaceInput): Promise<ClusterPlace> {
       : join(request.outsideDir, `cluster-${randomBytes(8).toString('hex')}`)
   const folder = resolve(request.dataDir, name)
   await mkdir(folder, { recursive: true })
-  // The account needs only to pass through the folder: it knows the names below it.
+  // The account only needs to traverse the folder: it knows the names below it.
   await chmod(folder, request.account === null ? 0o700 : 0o711)
   writeDurable(request.dataDir, RECORD, `${JSON.stringify({ cluster: name })}\n`)
   return { folder, data: join(folder, 'data'), account: request.account }
 }
 
-/** True when a data directory has a cluster, or began to have one. */
+/** True when a data directory has a cluster, or when one was being created. */
 export function hasCluster(dataDir: string): boolean {
   return existsSync(join(dataDir, RECORD))
 }
@@ -79,7 +79,7 @@ export function clusterFolderOf(dataDir: string): string | null {
 }
 
 /**
- * Reads the record, and throws for an unreadable one: a start without it would make an empty cluster in
+ * Reads the record, and throws for an unreadable one: a start that ignored the record would create an empty cluster in
  * addition to the recorded one.
  */
 async function readRecord(file: string): Promise<string | null> {
@@ -101,8 +101,8 @@ async function readRecord(file: string): Promise<string | null> {
 }
 
 /**
- * Creates the cluster unless it exists, and returns its password. `initdb` works in a folder of its own that
- * is renamed at the end: `PG_VERSION` is one of the first files that it writes and proves nothing.
+ * Creates the cluster unless it exists, and returns its password. `initdb` works in a separate folder that is renamed
+ * at the end: `PG_VERSION` does not prove that it finished, since it writes that file among the first.
  */
 export async function ensureCluster(
   place: ClusterPlace,
@@ -193,13 +193,13 @@ async function recordedPlace(folder: string, request: PlaceInput, record: string
   const ourUid = process.getuid?.() ?? owner.uid
   if (owner.uid === ourUid) return { folder, data, account: null }
   if (ourUid !== 0) throw new EmbeddedPostgresError(`the cluster ${folder} belongs to user ${owner.uid}`)
-  // Root uses the account that created the cluster, also where it would choose another one today.
+  // Root uses the account that created the cluster, even if it would choose another account today.
   return { folder, data, account: { uid: owner.uid, gid: owner.gid } }
 }
 
 async function removeUnfinished(folder: string): Promise<void> {
   const names = (await readdir(folder)).filter((name) => /^(data|password)\.new-/.test(name))
-  // A server that initdb had started runs for a moment, and writes, after initdb is killed.
+  // When initdb is killed, a server that it started runs and writes for a moment longer.
   for (const name of names)
     await rm(join(folder, name), { recursive: true, force: true, maxRetries: 100, retryDelay: 50 })
 }
@@ -218,7 +218,7 @@ async function runPostgresProgram(run: ProgramRun): Promise<void> {
   const child = launch(join(run.bin, run.name), run.args, {
     account: run.account,
     setpriv: run.setpriv,
-    // A partial initdb is useless, and would go on writing while the next start checks its folder.
+    // A partial initdb is useless, and would still write while the next start checks its folder.
     deathSignal: 'KILL',
     options: { cwd: '/', env: POSTGRES_ENVIRONMENT, stdio: ['pipe', 'ignore', 'pipe'] },
   })

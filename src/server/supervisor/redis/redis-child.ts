@@ -21,10 +21,7 @@ export interface RedisOptions {
 
 export interface EmbeddedRedis {
   readonly socketPath: string
-  /**
-   * `child` = a real server with an append-only file; `in-memory` = the server in JavaScript, which forgets
-   * its data at its end.
-   */
+  /** `child` = a real server with an append-only file; `in-memory` = the server in JavaScript, which loses its data when it ends. */
   readonly mode: 'child' | 'in-memory'
   /** Ends the server, by SIGKILL after 5 s, and removes the folder of the socket. */
   stop(): Promise<void>
@@ -50,7 +47,7 @@ export async function startRedis({
   mkdirSync(home, { recursive: true, mode: 0o700 })
   await endOrphan(home, recordOf(home))
   const command = await findServer(servers)
-  // The folder is new, so that no path in the record of an earlier start is the same.
+  // The folder is new, so its path differs from the path in the record of an earlier start.
   const socketPath = join(makeSocketFolder({ at: null, socket: REDIS_SOCKET, account: null }), REDIS_SOCKET)
   const launch = () =>
     command === null ? launchInMemory({ socketPath }) : launchServer({ command, socketPath, home })
@@ -126,9 +123,9 @@ function keepUp(first: RunningRedis, { launch, home, socketPath, log }: Keeping)
 }
 
 /**
- * Starts a server in spite of a damaged file. The server itself cuts a truncated tail; damage further up
- * makes it refuse for ever. The data of Redis can be rebuilt or lost (design §3), so that the damaged file is
- * moved aside and the start repeated.
+ * Starts a server in spite of a damaged file. The server itself cuts a truncated tail; damage before the tail makes it
+ * refuse to start every time. The data of Redis can be rebuilt or lost (design §3), so the damaged file is moved aside
+ * and the start is repeated.
  */
 async function launchPastDamage(
   launch: () => Promise<RunningRedis>,
@@ -171,20 +168,17 @@ export interface RunningRedis {
   stop(): Promise<void>
 }
 
-/** Milliseconds until a new server must run a script; it reads a large append-only file before. */
+/** Milliseconds until a new server must run a script; before that it reads its append-only file, which may be large. */
 const START_MS_MAX = 30_000
 /** Milliseconds of one try. */
 const TRY_MS_MAX = 5_000
 /** Milliseconds between two tries. */
 const TRY_PAUSE_MS = 10
-/**
- * A script, which every limited call needs. The in-memory server creates its script engine at the first use,
- * which takes a while.
- */
+/** A script, which every limited call needs. The in-memory server creates its script engine at the first use; this takes a while. */
 const PROBE = 'EVAL "return 1" 0\r\n'
 /** Reply to the probe. */
 const PROBED = ':1'
-/** Milliseconds until a server that refuses SIGTERM is killed: a full disk makes it refuse for ever. */
+/** Milliseconds until a server that ignores SIGTERM is killed: with a full disk it would never end. */
 const STOP_MS_MAX = 5_000
 /** Characters of a server's last output that an error quotes. */
 const LAST_WORDS_CHARS = 500
@@ -270,13 +264,13 @@ async function whenAnswering(child: ChildProcess, socketPath: string): Promise<R
 
 async function stop(child: ChildProcess, ended: Promise<string>): Promise<void> {
   child.kill('SIGTERM')
-  // A stopped process handles SIGTERM only when it continues.
+  // A suspended process handles SIGTERM only when it is resumed.
   const timer = setTimeout(() => child.kill('SIGKILL'), STOP_MS_MAX)
   await ended
   clearTimeout(timer)
 }
 
-/** Tests the socket itself: the socket's file proves nothing, and a server that still loads answers with an error. */
+/** Tests the socket itself: the existence of the socket's file proves nothing, and a server that still loads answers with an error. */
 function runsScripts(socketPath: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(socketPath)

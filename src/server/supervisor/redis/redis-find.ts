@@ -44,8 +44,8 @@ export async function endOrphan(
 }
 
 /**
- * True for a socket folder of this account. Every user can write to the temporary directory: another user may
- * have put something under the name of an earlier start.
+ * True for a socket folder of this account. Every user can write to the temporary directory: another user may have
+ * created an entry with the name of an earlier start.
  */
 function isOwnSocketFolder(path: string): boolean {
   const stats = lstatSync(path, { throwIfNoEntry: false })
@@ -62,7 +62,7 @@ async function isOurs(
     return command !== null && !command.startsWith('Z') && command.includes(socketPath)
   }
   try {
-    // A zombie has a pid but no working directory: it counts as gone.
+    // A zombie has a pid but no working directory: it counts as ended.
     if (readlinkSync(`/proc/${pid}/cwd`) === realpathSync(home)) return true
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(socketPath)
   } catch {

@@ -1,31 +1,31 @@
 import { SILENCE_LOOK_MS } from '../fleet/silence.ts'
 import type { NodeRedis } from '../node-setup.ts'
 
-/** Times a second that a Redis wakes for its own work, as when it starts. */
+/** Wake-ups a second of a starting or busy Redis for its own work. */
 export const REDIS_HZ = 10
 /**
- * The same of a node at rest, where these wake-ups are most of what Redis does. Under load one wake-up a
- * second could remove keys whose time is over for a quarter of that second. Decision.
+ * Wake-ups a second while the node is idle; at that time they are most of the work of Redis. Under load, one wake-up a
+ * second could spend a quarter of that second removing expired keys. Decision.
  */
 export const RESTING_REDIS_HZ = 1
-/** Milliseconds without calls after which Redis rests: its log is written to the disk with a wake-up. Decision. */
+/** Milliseconds without calls after which Redis wakes less often: it writes its log to the disk at a wake-up. Decision. */
 const REST_MS = 10_000
 const REST_LOOKS = REST_MS / SILENCE_LOOK_MS
 
-/** Lets the node's own Redis wake less while there are no calls. */
+/** Makes the node's own Redis wake less often while there are no calls. */
 export class RedisRest {
   readonly #set: (hz: number) => Promise<boolean>
   #restLooks = 0
-  /** The frequency of the running server; null: it is not known. */
+  /** The frequency of the running server; null: unknown. */
   #hz: number | null = REDIS_HZ
   #isSetting = false
 
-  /** @param set resolves whether the server took the frequency */
+  /** @param set resolves to whether the server accepted the frequency */
   constructor(set: (hz: number) => Promise<boolean>) {
     this.#set = set
   }
 
-  /** Of the node's own Redis. */
+  /** Makes the `RedisRest` of the node's own Redis. */
   static of(redis: Pick<NodeRedis, 'setHz' | 'onChange'>): RedisRest {
     const rest = new RedisRest((hz) => redis.setHz(hz))
     redis.onChange(() => rest.changed())
@@ -40,12 +40,12 @@ export class RedisRest {
     this.#isSetting = true
     void this.#set(wanted).then((isSet) => {
       this.#isSetting = false
-      // A server whose answer was late may have taken it.
+      // When the answer is late, the server may still have accepted the frequency.
       this.#hz = isSet ? wanted : null
     })
   }
 
-  /** The server may be another one, or the same after a lost connection. */
+  /** The server may be a new one, or the same one after a lost connection. */
   changed(): void {
     this.#hz = null
   }

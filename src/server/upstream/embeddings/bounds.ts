@@ -12,9 +12,9 @@ import { NO_TIERS } from '../../../schemas/models/price-conditions.ts'
 type Input = EmbeddingsRequest['input']
 type TextShape = Pick<InputShape, 'kind' | 'count'>
 
-/** Tokens that an endpoint adds to each input: marks of begin and end, a prompt for the input type. Decision. */
+/** Tokens that an endpoint adds to each input: marks of start and end, a prompt for the input type. Decision. */
 export const TOKENS_ADDED_MAX = 16
-/** JSON bytes of one token id at least: a digit and a comma. */
+/** Fewest JSON bytes of one token id: a digit and a comma. */
 const JSON_BYTES_PER_ID_MIN = 2
 
 interface BoundedInput {
@@ -55,8 +55,8 @@ export function callNano(
 }
 
 /**
- * Tokens that an input may have at most: a token for each byte of UTF-8, and for each vector no more than the
- * context of the endpoint. Null for pictures and other media where the context is unknown.
+ * Tokens that an input may have at most: one token for each byte of UTF-8, but for each vector no more than the context
+ * of the endpoint. Null for pictures and other media where the context is unknown.
  */
 export function mostTokens(
   input: Input,
@@ -104,7 +104,7 @@ function mostOfBulk(
   }
 }
 
-/** Neither the bytes nor the address of a picture give its tokens: a picture counts as the whole context. */
+/** Neither the bytes nor the URL of a picture determine its tokens: a picture counts as the whole context. */
 function mostOfParts(input: Input, count: number, each: number): number {
   let tokens = count * TOKENS_ADDED_MAX
   for (const part of partsOf(input)) tokens += part.type === 'text' ? Buffer.byteLength(part.text) : Infinity

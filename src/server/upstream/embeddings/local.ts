@@ -23,10 +23,9 @@ export const LEXICAL_CALLS_MAX = 32
 export const LEXICAL_ORGANIZATION_CALLS_MAX = 16
 
 /**
- * `sluice/lexical-1`: needs no key and no network. The model is lexical, not semantic: texts that share
- * wording come out close, synonyms do not. The pool of short jobs computes the vectors slice by slice, so
- * that jobs of others run between the slices. One object serves all endpoints of a front and bounds their
- * calls. Design §10.
+ * `sluice/lexical-1`: needs no key and no network. The model is lexical, not semantic: texts with common wording get
+ * similar vectors, synonyms do not. The pool of short jobs computes the vectors slice by slice, so that jobs of other
+ * callers run between the slices. One object serves all endpoints of a front and bounds their calls. Design §10.
  */
 export class LexicalEmbeddings implements EmbeddingProtocol {
   readonly #jobs: ShortJobs
@@ -65,7 +64,7 @@ export class LexicalEmbeddings implements EmbeddingProtocol {
     return this.#sliced(attempt, dimensions, bulk).finally(end)
   }
 
-  /** A short job parses and cuts a large input: this thread only hands the bytes over. */
+  /** A short job parses and cuts a large input: this thread only passes on the bytes. */
   async #sliced(
     attempt: EmbeddingAttempt,
     dimensions: number,
@@ -91,7 +90,7 @@ export class LexicalEmbeddings implements EmbeddingProtocol {
   ): Promise<Outcome<Reading>> {
     const encoding = request.encoding_format ?? 'float'
     const data: Uint8Array[] = []
-    // The room is taken before any work: a call of a caller whose share is used up occupies no thread.
+    // The room is reserved before any work: a caller whose share is used up occupies no thread.
     const room = this.#egress.hold(shape.count * dimensions * NUMBER_BYTES_MIN[encoding], caller)
     if (room === null) return fail('busy', { retryAfterS: 1 })
     let tokens = 0
@@ -99,7 +98,7 @@ export class LexicalEmbeddings implements EmbeddingProtocol {
     let madeBytes = 0
     const ended = (outcome: Outcome<never>): Outcome<never> => (room.give(), outcome)
     for (const { texts, count } of slices) {
-      // Earlier responses of the same organization may be unread since then.
+      // Since then, earlier responses of the same organization may still be unread.
       if (call.hasRoomToRead === false) return ended({ ok: false, failure: UNREAD })
       const outcome = await this.#jobs.run(
         'embed_lexical',
@@ -120,7 +119,7 @@ export class LexicalEmbeddings implements EmbeddingProtocol {
 
 type Slices = Extract<ShortJobTypes['slice_texts']['out'], { ok: true }>['slices']
 
-/** Bytes of a number in a response at least: `0,` as a float; five and a third in base64. */
+/** Fewest bytes of a number in a response: `0,` as a float; five and a third in base64. */
 const NUMBER_BYTES_MIN = { float: 2, base64: 5 } as const
 
 const COMMA = Buffer.from(',')

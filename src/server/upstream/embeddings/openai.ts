@@ -63,12 +63,15 @@ export class OpenAiEmbeddings implements EmbeddingProtocol {
     return this.#head + JSON.stringify(valueOf(request.input)) + tail
   }
 
-  /** The optional members, each after its comma. Every server returns floats by default, and some refuse the word. */
+  /**
+   * The optional members, each after its comma. The encoding `float` is not sent: every server returns floats by
+   * default, and some refuse the word.
+   */
   #options(request: EmbeddingsRequest): string {
     const { dimensions, encoding_format: encoding, input_type: inputType, user } = request
     let options = ''
-    // Without this member the response would have vectors of another size: a server that does not support the
-    // member has to say so itself.
+    // Without this member the response would have vectors of another size: a server that does not support it must
+    // refuse it itself.
     if (dimensions !== undefined) options += this.#member('dimensions', dimensions)
     if (encoding === 'base64' && this.#has('encoding_format'))
       options += this.#member('encoding_format', encoding)

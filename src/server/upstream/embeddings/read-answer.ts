@@ -9,9 +9,9 @@ import type { EmbeddingAttempt, Reading } from './protocol.ts'
 type Decoding = ShortJobTypes['decode_embeddings']
 
 /**
- * Parses a response, checks all of it and rewrites its vectors; a short job does so for a large response. The
- * work goes on when the caller has left, since the response is charged; after the deadline the call no longer
- * counts it. Failures: upstream_invalid, and those of the pool of short jobs.
+ * Parses a response, checks all of it and rewrites its vectors; a short job does so for a large response. The work
+ * continues after the caller has disconnected, since the response is charged; after the deadline it no longer counts
+ * for the call. Failures: upstream_invalid, and those of the pool of short jobs.
  */
 export async function parseAnswer(
   protocol: Decoding['in']['protocol'],
@@ -43,5 +43,5 @@ export async function parseAnswer(
   return ok({ data: [data], promptTokens, totalTokens, release: answer.release })
 }
 
-/** The cause of `upstream_invalid` when only the number of vectors was wrong: some inputs make a sound provider lose a vector. */
+/** The cause of `upstream_invalid` when only the number of vectors was wrong: some inputs make a healthy provider lose a vector. */
 export const MISCOUNTED = new Error('an unexpected number of vectors')

@@ -105,7 +105,7 @@ class RewrittenEmbeddings implements EmbeddingProtocol {
     const encoded = encoding instanceof Promise ? await encoding : encoding
     if (!encoded.ok) return encoded
     const { signal } = attempt.call
-    // A running job is not cancelled: the caller may have left meanwhile.
+    // A running job is not cancelled, so the caller may have disconnected meanwhile.
     if (encoding instanceof Promise && signal.aborted) return { ok: false, failure: endedBy(signal) }
     if (!encoded.value.ok) return fail('input_unsupported', { detail: encoded.value.detail })
     const outcome = await this.#link.post(this.#wire.path, encoded.value.body, attempt)
@@ -136,7 +136,7 @@ class RewrittenEmbeddings implements EmbeddingProtocol {
   }
 
   /**
-   * Encodes a large input and keeps the result: handing megabytes to a thread has a cost, and the next
+   * Encodes a large input and keeps the result: handing megabytes to a thread is expensive, and the next
    * endpoint may need the same body.
    */
   async #encodeBulk(input: BulkBytes, form: string, encode: () => Promise<Encoded>): Promise<Encoded> {

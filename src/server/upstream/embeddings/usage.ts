@@ -17,13 +17,13 @@ const UNITS_PER_TOKEN = 4
 const JSON_BYTES_PER_TOKEN_ID = 5
 /** Tokens of a medium-sized picture at most providers. */
 const TOKENS_PER_MEDIA = 1_024
-/** Tokens that a text or a token list in a body of 32 MiB can have at most: a higher figure is a mistake. */
+/** Tokens that a text or a token list in a body of 32 MiB can have at most: a higher figure counts as a mistake. */
 const TOKENS_MAX = 2 ** 26
-/** Tokens that media can have at most; media may lie outside the body. */
+/** Tokens that media can have at most; media need not be part of the body. */
 const MEDIA_TOKENS_MAX = 2 ** 31
 
 /**
- * Takes the provider's figures when they are plausible, else an estimate. A figure above the call's bound is
+ * Uses the provider's figures when they are plausible, otherwise an estimate. A figure above the call's bound is
  * plausible: the call pays its bound, and the rest becomes an overrun.
  * @param more.contextLength context of the endpoint; no estimate exceeds it
  */
@@ -46,7 +46,7 @@ function isCount(tokens: number): boolean {
   return Number.isSafeInteger(tokens) && tokens >= 0 && tokens <= MEDIA_TOKENS_MAX
 }
 
-/** Tokens that an input usually has, at least 1; the estimate where no provider has counted them. */
+/** Tokens that an input usually has, at least 1; the estimate when no provider has counted them. */
 export function estimateTokens(
   input: Input,
   { shape, contextLength }: { shape: InputShape; contextLength: number | null },

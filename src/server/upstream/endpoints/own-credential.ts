@@ -25,7 +25,7 @@ export class OwnCredential<P> {
     this.#open = open
   }
 
-  /** Runs a call under the present credential. Failures: also those of a release. */
+  /** Runs a call with the current credential. Failures: also those of a release. */
   under<R>(by: Releasing, run: (protocol: P) => Promise<Outcome<R>>): Promise<Outcome<R>> {
     const { released } = this.#way
     return released === null ? this.#released(by, run) : run(this.#with(released))
@@ -49,14 +49,14 @@ export class OwnCredential<P> {
   }
 }
 
-/** Renames the failure of a secret: the caller of a model has not named the secret and cannot bind it. */
+/** Renames the failure of a secret: the caller of a model did not name the secret and cannot bind it. */
 function ofCredential(failure: Failure): Failure {
   return failure.name === 'secret_not_released' ? { name: 'credential_unavailable' } : failure
 }
 
 /**
- * Names the secret in a failure of the workspace's own key, since only the workspace can replace the key, and
- * ends the call. Another endpoint would hide the failure, at the operator's cost.
+ * Names the secret in a failure of the workspace's own key, since only the workspace can replace the key, and ends the
+ * call: trying another endpoint would hide the failure, at the operator's cost.
  */
 export function ofOwnKey<R>(outcome: Outcome<R>, secretName: string): Outcome<R> {
   if (outcome.ok) return outcome

@@ -14,13 +14,16 @@ interface Deps {
   readonly jobs: ShortJobs
 }
 
-/** An own endpoint, or one of the catalogue under an own key; null: the gate refuses the host or port, or the protocol has no embeddings. */
+/**
+ * An endpoint of the workspace, or an endpoint of the catalogue under the workspace's key; null when the gate refuses
+ * the host or port, or the protocol has no embeddings.
+ */
 export function openOwn(endpoint: Endpoint, way: OwnWay, { egress, jobs }: Deps): EmbeddingProtocol | null {
   const access = ownAccess(endpoint, way, egress)
   if (access === null) return null
   const open = (secret: Secret | null): EmbeddingProtocol | null =>
     openRemote(endpoint, { ...access, key: secret?.reveal() ?? null, jobs })
-  // The protocol without a credential knows the supported inputs, and is never called.
+  // The protocol without a credential is asked only for the supported inputs, and makes no calls.
   const bare = open(null)
   if (bare === null) return null
   const credential = new OwnCredential(way, (secret) => open(secret) ?? bare)

@@ -30,7 +30,7 @@ export function ownAccess(
   return vetted.ok ? { origin: asProvider(vetted.value), extra: NO_EXTRA, keyHeader: null } : null
 }
 
-/** Wraps an origin. The caller of a model has not chosen the destination: a refused destination is the endpoint's failure. */
+/** Wraps an origin. The caller of a model did not choose the destination, so a refused destination is the endpoint's failure. */
 function asProvider(origin: VettedOrigin): LinkOrigin {
   return {
     call: (request) => origin.call(request).then(ofDestination),

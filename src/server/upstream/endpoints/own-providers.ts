@@ -39,7 +39,7 @@ export class OwnProviders {
     return found === null ? null : { ...found, baseUrl, apiKeyEnv: null, headers: [] }
   }
 
-  /** The provider of a slug. The slug comes from a closed set, however a caller spells it, since metrics count by it. */
+  /** The provider of a slug. The returned slug is always one of a fixed set, whatever the caller's spelling, since metrics count by it. */
   #find(providerSlug: string): Omit<Provider, 'baseUrl' | 'apiKeyEnv'> | null {
     const slug = providerSlug.toLowerCase()
     return this.#known.get(slug) ?? (COMPATIBLE_SLUGS.includes(slug) ? { ...COMPATIBLE, slug } : null)
@@ -52,7 +52,7 @@ export function destinationOf(baseUrl: string): Destination | null {
   return place === null ? null : { host: place.host, port: place.port, purpose: 'caller' }
 }
 
-/** The forms that a server of a protocol may have: many servers that copy OpenAI's protocol have Anthropic's messages too. */
+/** The API forms that a server of a protocol may support: many servers with OpenAI's protocol support Anthropic's messages too. */
 const FORMS: Readonly<Record<Protocol, readonly EndpointForm[]>> = {
   openai: ENDPOINT_FORMS,
   anthropic: ['messages'],

@@ -49,7 +49,7 @@ interface Known {
   readonly credentials: ReleasedCredentials
 }
 
-/** Entry of a workspace without either, which most are: one object serves all of them. */
+/** Entry of a workspace with neither endpoints nor keys, as most are: one object serves all of them. */
 const NONE: unique symbol = Symbol('none')
 
 type Owner = Pick<VaultScope, 'organizationId' | 'workspaceId'>
@@ -86,7 +86,7 @@ class LiveModels implements PrivateModels {
       entries: {
         max,
         of: (known) => known,
-        // An entry that is not cached receives no changes: its credentials are released again for each call.
+        // An entry that is no longer cached receives no changes: its credentials are released again for each call.
         dropped: (known) => {
           if (known !== NONE) known.credentials.end()
         },
@@ -96,7 +96,7 @@ class LiveModels implements PrivateModels {
 
   of(key: KeyRecord): WorkspaceModels | null | Promise<Outcome<WorkspaceModels | null>> {
     const workspaceId = key.workspaceId ?? key.defaultWorkspaceId
-    // The cache finds nothing beyond the grace: an endpoint may be long disabled by then, and the operator
+    // The cache returns nothing after the grace period: an endpoint may have been disabled long before, and the operator
     // may be charged for a call whose workspace has a key.
     const known = this.#known.find(workspaceId)
     if (known !== undefined) return known === NONE ? null : known.models
@@ -188,7 +188,7 @@ function workspaceModels(endpoints: readonly PrivateEndpoint[], deps: WorkspaceM
   const joined = new Map<CallableModel, CallableModel>()
   const keyed = new Map<Endpoint, Endpoint>()
   return {
-    // Most workspaces call, and read no lists.
+    // Most workspaces make calls but never read lists.
     get listing() {
       return (listing ??= deps.listOwn([...bySlug.values()].map((list) => ownModel(list, catalogue))))
     },
@@ -209,7 +209,7 @@ function workspaceModels(endpoints: readonly PrivateEndpoint[], deps: WorkspaceM
 interface Routed {
   readonly own: PrivateEndpoint
   readonly slug: string
-  /** Nano-USD per million tokens; infinite for an endpoint without a price, which is not known to be cheaper. */
+  /** Nano-USD per million tokens; infinite for an endpoint without a price, which may be the most expensive. */
   readonly costs: number
   readonly endpoint: Endpoint
 }
@@ -287,7 +287,7 @@ function underOwnKeys(model: CallableModel, keys: OwnKeys, keyed: Map<Endpoint, 
   return { ...factsOf(model), isUnpriced: model.isUnpriced, endpoints }
 }
 
-/** Without what lists and reads show of the model. */
+/** The facts of a model without the members that only lists and reads show. */
 function factsOf(model: CallableModel): Omit<CallableModel, 'isUnpriced' | 'endpoints'> {
   const { id, isEmbedding, isWriter, inputModalities, declared, reasons, video } = model
   const known = { ...(declared && { declared }), ...(reasons && { reasons }) }

@@ -35,7 +35,7 @@ export interface FormProbing {
   readonly call: { readonly signal: AbortSignal }
   /** `performance.now()` of the probe's end. */
   readonly endsAt: number
-  /** Milliseconds of the same clock. */
+  /** Milliseconds on the same clock. */
   readonly now: () => number
 }
 
@@ -45,10 +45,10 @@ export interface FormProbe {
   readonly seen: Seen | null
 }
 
-/** The response was no event stream, or its stream did not come to its end. */
+/** The response was not an event stream, or its stream broke off. */
 const BROKEN = { models: [], hasUsage: false, isWhole: false } as const
 
-/** Has a model write a few tokens as a stream, in one form. */
+/** Makes a model write a few tokens as a stream, in one form. */
 export async function probeText(form: Dialect, probing: FormProbing): Promise<FormProbe> {
   const { provider, endpoint, origin, key, caller, call, endsAt, now } = probing
   const link = new ProviderLink(provider, { origin, key, credentialHeader: headerOf(provider.protocol) })
@@ -62,7 +62,7 @@ export async function probeText(form: Dialect, probing: FormProbing): Promise<Fo
     isCutByLeaving: true,
   })
   if (!response.ok) {
-    // The upstream answered with something else than events.
+    // The upstream did not answer with events.
     const isNone = response.failure.name === 'upstream_invalid'
     return { answer: isNone ? ok(BROKEN) : response, seen: null }
   }
@@ -92,7 +92,7 @@ interface ReadStream {
   readonly leftMs: number
 }
 
-/** Reads a stream to its end. @returns null also for a stream that is damaged or breaks off, which then is not whole */
+/** Reads a stream to its end. @returns null also for a stream that is damaged or breaks off; it then counts as not whole */
 async function readStream(
   { body }: EgressExchange,
   { stream, notes, leftMs }: ReadStream,
@@ -106,7 +106,7 @@ async function readStream(
     while (!stream.isDone && bytes <= PROBE_ANSWER_BYTES_MAX) {
       const piece = await body.next()
       if (isLate) return { name: 'upstream_slow' }
-      // A connection that breaks off is a stream without its end.
+      // A connection that breaks off leaves a stream without its end.
       if (!piece.ok)
         return piece.failure.name === 'upstream_failed' || isDamage(piece.failure) ? null : piece.failure
       if (piece.value === null) return null
@@ -156,7 +156,7 @@ function headersOf(form: Dialect): readonly string[] {
   return form === 'messages' ? VERSION_HEADER : []
 }
 
-/** The member of an event that has the model; null: the event itself. */
+/** The member of an event that contains the model's name; null: the event itself. */
 const MODEL_IN: Readonly<Record<Dialect, string | null>> = {
   chat: null,
   responses: 'response',
@@ -168,19 +168,19 @@ class StreamNotes {
   readonly #within: string | null
   readonly #reader = new SseReader()
   readonly #models = new Set<string>()
-  /** Data of the last event: in a stream that failed, what the provider said. */
+  /** Data of the last event; in a failed stream, the provider's error. */
   lastData: Uint8Array = new Uint8Array()
 
   constructor(form: Dialect) {
     this.#within = MODEL_IN[form]
   }
 
-  /** Each name once, in the order in which they came. */
+  /** Each name once, in the order of arrival. */
   get models(): readonly string[] {
     return [...this.#models]
   }
 
-  /** @param bytes the next of the provider's body */
+  /** @param bytes the next bytes of the provider's body */
   read(bytes: Uint8Array): void {
     for (const { data } of this.#reader.read(bytes).events) {
       this.lastData = Uint8Array.from(data)
@@ -194,7 +194,7 @@ class StreamNotes {
       const { model } = this.#within === null ? event : membersOf(event[this.#within])
       if (typeof model === 'string' && model !== '') this.#models.add(model)
     } catch {
-      // The mark `[DONE]`, or an event that fails the stream.
+      // The data is the mark `[DONE]`, or an event that fails the stream.
     }
   }
 }

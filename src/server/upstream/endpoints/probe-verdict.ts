@@ -10,10 +10,10 @@ export interface Seen {
 }
 
 export interface FormAnswer {
-  /** Every name that it gives the model. */
+  /** Every name of the model in the response. */
   readonly models: readonly string[]
   readonly hasUsage: boolean
-  /** False: a stream without its end; null: the form is not streamed. */
+  /** False when the stream has no end; null when the form is not streamed. */
   readonly isWhole: boolean | null
 }
 
@@ -64,7 +64,7 @@ function ofAnswer(
 
 function ofFailure(failure: Failure, { seen, redacted }: ProbedUpstream): readonly EndpointCheck[] {
   if (failure.name === 'destination_refused') return [refusal('base_url_ok', 'invalid_base_url')]
-  // A stream may fall silent after the start of its response.
+  // A stream may stall after the start of its response.
   if (seen === null || isSlow(failure))
     return [CREDENTIAL, { ...refusal('response_ok', 'upstream_error'), upstream_message: wordsOf(failure) }]
   const reason = readReason(seen.body, redacted)
@@ -103,8 +103,8 @@ const ABSENCE =
   /not[_ ](?:be )?(?:found|exist|available|supported)|does(?:n.t| not) exist|unknown|no such|invalid/i
 
 /**
- * True when the response says that the model is unknown. Providers use different statuses for this; an
- * unknown path is a 404 too, but its text does not mention models.
+ * True when the response says that the model is unknown. Providers use different statuses for this; an unknown path
+ * results in a 404 too, but with a text that does not mention models.
  */
 function isModelUnknown({ status }: Seen, { code, text }: Reason): boolean {
   if (![400, 404, 422].includes(status)) return false
@@ -125,10 +125,7 @@ function shown(model: string, { credential }: RedactedTexts): string {
     .toWellFormed()
 }
 
-/**
- * True for the same model. Responses name a dated version of the requested model, or omit or add a folder:
- * `models/`, an author.
- */
+/** True for the same model. Responses may name a dated version of the requested model, or omit or add a folder: `models/`, an author. */
 function isSameModel(modelId: string, actual: string): boolean {
   const [one, other] = [modelId.toLowerCase(), actual.toLowerCase()]
   if (one === other || other.endsWith(`/${one}`) || one.endsWith(`/${other}`)) return true

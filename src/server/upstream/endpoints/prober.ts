@@ -25,11 +25,11 @@ export interface ProberDeps {
   readonly jobs: ShortJobs
   readonly releases: SecretReleases
   readonly providers: readonly Provider[]
-  /** Milliseconds of the same clock as the ends of the gate's attempts. */
+  /** Milliseconds on the clock of the gate's attempts. */
   readonly now: () => number
 }
 
-/** Probes private endpoints on the same way as calls: gate, credential and protocol. */
+/** Probes private endpoints in the same way as calls reach them: through the gate, with the credential and the protocol. */
 export function createProber(deps: ProberDeps): EndpointProber {
   const providers = new OwnProviders(deps.providers)
   return {
@@ -90,9 +90,9 @@ interface Way {
 }
 
 /**
- * Probes each form, all at once: together they have the time of one. A form that was not asked for may go
- * without a probe where there is no room for it. Failures: busy (none was probed, or not each that is
- * wanted), and those that say nothing about the upstream.
+ * Probes all forms at the same time, within the time of one probe. A form that was not requested may stay unprobed when
+ * there is no room. Failures: busy (no form was probed, or not every requested one), and failures that say nothing
+ * about the upstream.
  */
 async function probeForms(given: ProbeInput, way: Way, deps: ProberDeps): Promise<Outcome<ProbeResult>> {
   const { forms: wanted } = given
@@ -156,14 +156,14 @@ interface ProbedForm extends FormVerdict {
   readonly status: number | null
 }
 
-/** A form for whose probe there was no room. */
+/** A form that was not probed because there was no room. */
 interface UnprobedForm {
   readonly form: EndpointForm
   readonly checks: null
 }
 
 /**
- * What the forms say of their endpoint.
+ * The result for an endpoint from the probes of its forms.
  * @param forms at least one that was probed
  * @param areAllWanted every form has to be served, otherwise any of them
  */
@@ -195,15 +195,15 @@ function findingOf(one: ProbedForm | UnprobedForm): FormFinding {
   return { form: one.form, passed: isServed(one), checks: [...one.checks] }
 }
 
-/** Of those that got as far, the first. */
+/** The form that passed the most checks; the first of them if several did. */
 function furthest(found: readonly ProbedForm[]): ProbedForm | undefined {
   return [...found].sort((one, other) => distanceOf(other) - distanceOf(one))[0]
 }
 
-/** Statuses of a server that has no such path. */
+/** Statuses with which a server reports that it has no such path. */
 const PATHLESS: readonly (number | null)[] = [404, 405, 501]
 
-/** Checks that passed; a path that is not there says less than any other failure. */
+/** Number of passed checks; half a check less for a missing path, which is less informative than other failures. */
 function distanceOf({ checks, status }: ProbedForm): number {
   const passed = checks.filter((check) => check.passed).length
   return passed + (PATHLESS.includes(status) ? 0 : 0.5)
@@ -228,13 +228,13 @@ async function probeEmbeddings(
   if (!reading.ok) return { answer: reading, seen }
   const { promptTokens, release } = reading.value
   release()
-  // Gemini counts no tokens of embeddings.
+  // Gemini does not count tokens of embeddings.
   const hasUsage = promptTokens !== null || provider.protocol === 'google'
   const model = seen === null ? null : modelIn(seen.body)
   return { answer: ok({ models: model === null ? [] : [model], hasUsage, isWhole: null }), seen }
 }
 
-/** The name of the model in an answer; null: it has none. */
+/** The name of the model in an answer; null when there is none. */
 function modelIn(body: Uint8Array): string | null {
   try {
     const { model } = membersOf(JSON.parse(Buffer.from(body).toString()))
@@ -259,7 +259,7 @@ class Recorder implements LinkOrigin {
       mayCutSent: true,
       answerBytesMax: PROBE_ANSWER_BYTES_MAX,
     })
-    // The recorder copies the body: the parser of a response may move its bytes away.
+    // The recorder copies the body: the parser of a response may transfer its bytes.
     if (outcome.ok) this.seen = { status: outcome.value.status, body: outcome.value.body.slice() }
     return outcome
   }

@@ -85,7 +85,7 @@ class CredentialWay implements OwnWay {
     return this.#secret !== null && !this.#isEnded() && this.#deps.now() < this.#untilMs ? this.#secret : null
   }
 
-  /** One release serves all concurrent calls; a call after the end of these credentials makes a release of its own. */
+  /** One release serves all concurrent calls; a call after these credentials ended makes its own release. */
   release(to: ReleasedTo): Promise<Outcome<Secret>> {
     if (this.#isEnded()) return this.#ask(to)
     this.#releasing ??= this.#ask(to)

@@ -8,7 +8,7 @@ import type { RedactedTexts } from '../reason.ts'
 import type { FilesProtocol } from './protocol.ts'
 import { MIB } from '../../../schemas/limits/limits.ts'
 
-/** Bytes of a provider's answer about files; the answer is parsed on the loop. Decision. */
+/** Bytes of a provider's answer about files; the answer is parsed on the event loop. Decision. */
 export const PROVIDER_FILES_ANSWER_BYTES_MAX = MIB
 /**
  * Milliseconds of a call about a provider's files: less than CONTROL_DEADLINE_MS, so that the failure names
@@ -94,7 +94,7 @@ export class FilesLink {
       body: null,
       attemptEndsAt: performance.now() + this.times.callMs,
       call: { signal },
-      // A DELETE that was sent runs to its end.
+      // Once a DELETE was sent, it is not aborted.
       mayCutSent: method === 'GET',
       mayRepeat: true,
       answerBytesMax: PROVIDER_FILES_ANSWER_BYTES_MAX,

@@ -5,7 +5,7 @@ import { membersOf } from '../../../schemas/values/members.ts'
 import { bearer } from '../credential.ts'
 import { isSize, type FilesProtocol } from './protocol.ts'
 
-/** Purposes whose files OpenAI does not give back. OpenAI's own refusal decides; this set only informs the caller. */
+/** Purposes whose files cannot be downloaded from OpenAI. OpenAI's own refusal decides; this set only informs the caller. */
 const KEPT_PURPOSES: ReadonlySet<unknown> = new Set(['assistants', 'vision', PURPOSE_DEFAULT])
 
 /** OpenAI's `/files`, and that of every server with the same protocol. */

@@ -26,7 +26,7 @@ export interface FilesProtocol {
   readonly provider: FileProvider
   /** The provider's name for people. */
   readonly name: string
-  /** The address where the catalogue names none, with the API's version and without a trailing slash. */
+  /** The address used when the catalogue names none, with the API's version and without a trailing slash. */
   readonly baseUrl: string
   /** Names and values of the headers of every call, including the key. */
   headers(key: string): readonly string[]
@@ -52,7 +52,7 @@ export function readPage(protocol: FilesProtocol, value: unknown): HostedPage | 
   return { files, hasMore: page['has_more'] === true }
 }
 
-/** Fills in missing members: a missing type becomes the unknown type, and a missing size 0, since the size has to be a number. */
+/** Fills in missing members: a missing type becomes the unknown type, and a missing size becomes 0, since the size has to be a number. */
 export function shownFile(file: ProviderFile): ShownFile {
   return { ...file, mimeType: file.mimeType ?? UNKNOWN_TYPE, sizeBytes: file.sizeBytes ?? 0 }
 }

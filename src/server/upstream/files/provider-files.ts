@@ -79,7 +79,7 @@ export function createProviderFiles({
   }
 }
 
-/** Address of a provider's files: the one of the catalogue, else the default. */
+/** Address of a provider's files: that of the catalogue, or the default. */
 export function filesAddress(provider: FileProvider, providers: ProviderFilesOptions['providers']): string {
   const named = providers.find(({ slug }) => slug === provider)?.baseUrl ?? ''
   return named === '' ? PROTOCOLS[provider].baseUrl : named
@@ -113,7 +113,7 @@ interface HostDeps {
   readonly boundary: () => string
 }
 
-/** The files of one workspace at a provider; Sluice keeps nothing of them. */
+/** The files of one workspace at a provider; Sluice stores nothing about them. */
 class ProviderHost implements FileHost {
   readonly #link: FilesLink
   readonly #intake: Intake
@@ -125,7 +125,7 @@ class ProviderHost implements FileHost {
     this.#boundary = boundary
   }
 
-  /** Each call stores a new file: repeats by idempotency key end before this method. */
+  /** Each call stores a new file: a repeat with an idempotency key ends before this method. */
   async store(upload: Upload, { workspaceId, signal }: StoreInput): Promise<Outcome<HostedUpload>> {
     const session = this.#intake.open({
       holder: workspaceId,
@@ -201,7 +201,7 @@ class ProviderHost implements FileHost {
     if (!json.ok) return json
     const file = this.#link.protocol.readFile(json.value)
     if (file === null || verdict === null) return this.#link.invalid(new Error('not a file'))
-    // The client left after the provider had the whole file: C24 leaves nothing stored.
+    // The client disconnected after the provider had received the whole file; C24 requires that nothing stays stored.
     if (signal.aborted) {
       await this.remove(file.id, unending())
       return { ok: false, failure: endedBy(signal) }
@@ -224,7 +224,7 @@ class ProviderHost implements FileHost {
     return this.#link.invalid(new Error('the content differs from its record'))
   }
 
-  /** ETag of a file. Files of providers never change: the same facts mean the same bytes. */
+  /** ETag of a file. Files of providers never change: equal facts mean equal bytes. */
   #etagOf({ id, sizeBytes, createdAt }: ProviderFile): string {
     const facts = JSON.stringify([this.#link.protocol.provider, id, sizeBytes, createdAt.getTime()])
     return createHash('sha256').update(facts).digest('hex').slice(0, 32)
@@ -243,7 +243,7 @@ function unending(): AbortSignal {
   return new AbortController().signal
 }
 
-/** Path of a file below `/files`; null for a text that cannot be an id, and for a text that would lead out of that path. */
+/** Path of a file below `/files`; null for a text that cannot be an id, and for a text that would leave that path. */
 function pathOf(id: string): string | null {
   const isId = id.length <= PROVIDER_FILE_ID_CHARS_MAX && id.isWellFormed() && !/^\.{0,2}$/.test(id)
   return isId ? `/${encodeURIComponent(id)}` : null
@@ -263,7 +263,7 @@ function skipOf(
   return isPart ? 0 : from
 }
 
-/** A part of another reader's bytes: skips a number of bytes, then gives out exactly the requested number. */
+/** A part of another reader's bytes: skips a number of bytes, then returns exactly the requested number. */
 class PartReader implements ByteReader {
   readonly #source: ByteReader
   #skipBytes: number

@@ -25,7 +25,7 @@ export interface SendingDeps {
   readonly session: IntakeSession
   readonly link: FilesLink
   readonly boundary: string
-  /** Ends the transfer until the provider has the whole file; from then on the transfer waits for the provider's response. */
+  /** Ends the transfer while the provider does not yet have the whole file; after that, the transfer waits for the provider's response. */
   readonly signal: AbortSignal
 }
 
@@ -52,7 +52,7 @@ class Sending implements UploadSink {
   readonly #form: FormStream
   readonly #cut = new AbortController()
   #hasSessionRoom = true
-  /** `performance.now()` since which the provider takes nothing; null while the provider takes bytes. */
+  /** `performance.now()` since which the provider reads nothing; null while it reads. */
   #fullSince: number | null = null
   /** `performance.now()` of the last byte; null before the last byte. */
   #endedAt: number | null = null
@@ -118,7 +118,7 @@ class Sending implements UploadSink {
     this.#send()
   }
 
-  /** Opens the request when there are bytes to send: for a small file that is refused Sluice makes no call to the provider. */
+  /** Opens the request when there are bytes to send: for a small file that is refused, Sluice does not call the provider. */
   #send(): void {
     if (this.#isSent) return
     this.#isSent = true
@@ -128,7 +128,7 @@ class Sending implements UploadSink {
     void answered.then((answer) => this.#take(answer))
   }
 
-  /** Time at which the request ends. The upload itself watches for a slow client. */
+  /** Time at which the request ends. A slow client is handled by the upload itself. */
   #endsAt(): number {
     const { answerMs, stallMs } = this.#deps.link.times
     if (this.#endedAt !== null) return this.#endedAt + answerMs
@@ -195,23 +195,23 @@ const TYPES: ReadonlyMap<string, MimeType> = new Map([
 ])
 
 /**
- * The content type of a form's part. Anthropic keeps that as the file's type. Sluice knows the type of the
- * content only after its last byte, when the part has long begun.
+ * The content type of the file's part in the form; Anthropic stores it as the file's type. Sluice knows the type of the
+ * content only after its last byte, when the head of the part has long been sent.
  */
 function partType(filename: string): string {
   return TYPES.get(filename.slice(filename.lastIndexOf('.') + 1).toLowerCase()) ?? UNKNOWN_TYPE
 }
 
 /**
- * A form with one file: the form is written as the file arrives and read as the provider takes it. The form
- * holds its last piece, up to PROVIDER_PIECE_BYTES, until `finish`: a form that ends earlier has neither the
- * whole file nor an end.
+ * A form with one file: the form is written while the file arrives, and read at the provider's pace. It holds back its
+ * last piece, up to PROVIDER_PIECE_BYTES, until `finish`: if it ends earlier, the provider has neither the whole file
+ * nor the form's end.
  */
 class FormStream {
   readonly contentType: string
   /** The whole body; the stream emits no error. */
   readonly body: Readable
-  /** True when a piece of the file has left the form. */
+  /** True when a piece of the file has been read from the form. */
   hasBegun = false
   readonly #boundary: string
   readonly #onRoom: () => void
@@ -219,7 +219,7 @@ class FormStream {
   #filledBytes = 0
   #isFull = false
 
-  /** @param boundary text that the writer of a field cannot know @param onRoom called when a full form has room again */
+  /** @param boundary unpredictable text, so that no field can contain it @param onRoom called when a full form has room again */
   constructor(boundary: string, onRoom: () => void) {
     this.contentType = `multipart/form-data; boundary=${boundary}`
     this.#boundary = boundary

@@ -18,7 +18,7 @@ import { NOTHING_REPORTED } from '../../../dialects/usage.ts'
 import { unsentBetas } from '../../../dialects/messages/native-request.ts'
 import { FairSemaphore } from '../../structures/fair-semaphore.ts'
 
-/** Bytes of a body that echo-1 searches for members without a meaning to it. Decision: less than a millisecond. */
+/** Bytes of a body in which echo-1 searches for members that it ignores. Decision: less than a millisecond. */
 export const ECHO_SEARCHED_BYTES_MAX = 262_144
 /** Calls of `sluice/echo-1` that run at once in one front. Decision. */
 export const ECHO_CALLS_MAX = 1_024
@@ -34,11 +34,11 @@ type Echoed = ShortJobTypes['echo']['out']
 /** Parts that are passed on at once. */
 const TURN_PARTS = 32
 
-/** What the endpoints of the model share in a front. */
+/** State that the endpoints of the model share in a front. */
 export class EchoHouse {
   readonly jobs: ShortJobs
   readonly calls = new LocalCalls({ max: ECHO_CALLS_MAX, ofOneMax: ECHO_ORGANIZATION_CALLS_MAX })
-  /** The turns in which the streams of all callers go on. */
+  /** The turns of the loop that the streams of all callers share. */
   readonly turns = new LoopTurns(ECHO_TURN_BATCHES_MAX)
 
   constructor(jobs: ShortJobs) {
@@ -48,7 +48,7 @@ export class EchoHouse {
 
 /**
  * `sluice/echo-1` answers with the last text of the user, word by word; `echo-1-slow` writes 20 words a
- * second. It needs no key and no network, and is no language model.
+ * second. It needs no key and no network, and is not a language model.
  * Failures: busy, body_invalid, client_gone, draining, and those of the pool of short jobs.
  */
 export class Echo implements WritingProtocol {
@@ -67,7 +67,7 @@ export class Echo implements WritingProtocol {
       : this.#answer(attempt).finally(end)
   }
 
-  /** A token is a word. */
+  /** Counts each word as a token. */
   count({ request }: CountJob): Promise<Outcome<CountedPrompt>> {
     const json = JSON.stringify({ input_tokens: request.promptWords })
     return Promise.resolve(ok({ json: new TextEncoder().encode(json), dropped: [] }))
@@ -140,7 +140,7 @@ export class Echo implements WritingProtocol {
         await sink.room()
         pausedMs += performance.now() - pausedAt
       }
-      // The loop sees a signal that ends the wait.
+      // The loop checks the signal that ends the wait.
       if (!isWhole && this.#isSlow) await delay(ECHO_SLOW_MS, null, call).catch(() => null)
     }
     return { isWhole, hasBegun, pausedMs, delivered }
@@ -150,7 +150,7 @@ export class Echo implements WritingProtocol {
 interface Delivered {
   readonly isWhole: boolean
   readonly hasBegun: boolean
-  /** Milliseconds in which the caller did not read. */
+  /** Milliseconds during which the caller did not read. */
   readonly pausedMs: number
   readonly delivered: { readonly output: number; readonly reasoning: number }
 }
@@ -174,12 +174,12 @@ function inputOf(request: TextRequest): Outcome<ShortJobTypes['echo']['in']> {
   return ok({ last, isLastCut, stops, tokensMax, isReasoning, isCall, isJson, choices, unread })
 }
 
-/** Most requests have no other member: their bytes stay here. */
+/** Null for most requests: they have no other member, so their bytes need not go to the thread. */
 function unreadOf({ dialect, source }: TextRequest): ShortJobTypes['echo']['in']['unread'] {
   const isRead =
     source.count === source.members.length && source.members.every(({ name }) => isReadByEcho(dialect, name))
   if (isRead || source.bytes.length > ECHO_SEARCHED_BYTES_MAX) return null
-  // The thread takes the bytes that it gets.
+  // A copy, since the bytes are moved to the thread.
   return { dialect, body: Uint8Array.from(source.bytes) }
 }
 
@@ -201,7 +201,7 @@ function formRefused({ dialect, form }: TextInput): Outcome<never> {
     : refused(`${paths.form}/type`, 'is not supported by this model', '`text` or `json_schema`')
 }
 
-/** The parts of all choices, in turns as a provider would write them. */
+/** The parts of all choices, alternating as a provider would write them. */
 function* partsOf(
   { reasoning, pieces, finish }: Echoed,
   { choices, tool }: TextInput,
@@ -231,18 +231,18 @@ function refused(path: string, message: string, expected: string): Outcome<never
 }
 
 /**
- * Lets few pieces of short work run in each turn of the loop, the tenants in turn: a thousand of them in one
- * turn would hold up everything else.
+ * Runs a few short tasks in each turn of the loop, alternating between tenants: a thousand of them in one turn would
+ * delay all other work.
  */
 export class LoopTurns {
   readonly #places: FairSemaphore
 
-  /** @param places pieces of work in one turn of the loop */
+  /** @param places tasks in one turn of the loop */
   constructor(places: number) {
     this.#places = new FairSemaphore({ places })
   }
 
-  /** Resolves when the tenant's next piece of work may run. */
+  /** Resolves when the tenant's next task may run. */
   async next(tenant: string): Promise<void> {
     const leave = await this.#places.enter({ tenant })
     if (leave !== null) setImmediate(leave)

@@ -19,7 +19,7 @@ import { Gathered } from '../../../dialects/sse-reader.ts'
 import { frameOf, type Frame } from '../../../dialects/native-events.ts'
 import type { TextProtocol } from '../../../schemas/models/protocols.ts'
 
-/** Milliseconds in which a response has to end after the last event of its stream. Decision. */
+/** Milliseconds after the last event of a stream by which its response must end. Decision. */
 export const UPSTREAM_END_MS = 1_000
 
 interface FramingDeps {
@@ -27,7 +27,7 @@ interface FramingDeps {
   readonly loop: LoopBudget
 }
 
-/** Brings the bodies of a provider into the form that was asked for: small ones on the loop. */
+/** Converts the bodies of a provider to the requested form, whole or streamed; small ones on the loop. */
 export class Framing {
   readonly #protocol: TextProtocol
   readonly #deps: FramingDeps
@@ -37,7 +37,7 @@ export class Framing {
     this.#deps = deps
   }
 
-  /** The whole answer that events say. Failures: those of the pool of short jobs. */
+  /** The whole answer that a stream of events contains. Failures: those of the pool of short jobs. */
   answer(
     events: Uint8Array,
     more: { readonly caller: Caller; readonly endsAt: number },
@@ -46,13 +46,13 @@ export class Framing {
   }
 
   /**
-   * A body that was asked for as a stream.
-   * @param roomOf of the front's budget, for a body that turns out to be a whole answer
+   * A body that was requested as a stream.
+   * @param roomOf takes room from the front's budget, for a body that turns out to be a whole answer
    */
   stream(body: ByteReader, caller: Caller, roomOf: (caller: Caller) => AnswerRoom): ByteReader {
     return new FramedBody(body, {
       room: () => roomOf(caller),
-      // The work goes on when the caller has left, since the answer may be charged.
+      // The work continues after the caller has disconnected, since the answer may be charged.
       events: (json) => this.#made('events', json, { caller }),
     })
   }
@@ -73,11 +73,11 @@ export class Framing {
 
 interface FramedBodyInput {
   readonly room: () => AnswerRoom
-  /** The events of a stream with a whole answer. */
+  /** Makes the events of a stream from a whole answer. */
   readonly events: (json: Uint8Array) => Promise<Outcome<Reframed>>
 }
 
-/** The usual cause of either is a `base_url` that leads elsewhere. */
+/** The usual cause of both is a wrong `base_url`. */
 const PAGE = 'The provider sent an HTML page instead of an event stream.'
 
 const NO_ANSWER = 'The provider sent JSON without an answer instead of an event stream.'
@@ -85,16 +85,16 @@ const NO_ANSWER = 'The provider sent JSON without an answer instead of an event 
 type Read = Outcome<Uint8Array | null>
 
 /**
- * The body of a response that was requested as a stream. Events pass as they come; a whole answer is read to
- * its end, within the bounds of whole answers, and then returned as events. Failures, besides those of the
- * body: upstream_invalid, upstream_too_large, busy.
+ * The body of a response that was requested as a stream. Events pass unchanged as they arrive; a whole answer is read
+ * to its end, within the bounds of whole answers, and then returned as events. Failures, besides those of the body:
+ * upstream_invalid, upstream_too_large, busy.
  */
 export class FramedBody implements ByteReader {
   readonly #body: ByteReader
   readonly #input: FramedBodyInput
   #frame: Frame | null = null
   #isOver = false
-  /** What came until the form of the body was known, or its end. */
+  /** The bytes read before the form of the body, or its end, was known. */
   readonly #gathered = new Gathered()
   #room: AnswerRoom | null = null
 
@@ -103,7 +103,7 @@ export class FramedBody implements ByteReader {
     this.#input = input
   }
 
-  /** Makes no promise of its own after the first bytes: a stream reads here thousands of times. */
+  /** Creates no promise of its own after the first bytes: a stream calls this thousands of times. */
   next(): Promise<Read> {
     return this.#frame === 'events' ? this.#body.next() : this.#begin()
   }
@@ -124,11 +124,11 @@ export class FramedBody implements ByteReader {
     return ok(null)
   }
 
-  /** Null: the body is read on. */
+  /** @returns null when the body has to be read further */
   async #take(piece: Uint8Array): Promise<Read | null> {
     const gathered = this.#gathered
     const bytes = Buffer.from(piece.buffer, piece.byteOffset, piece.length)
-    // Nearly all streams begin with an event, of which no copy is made.
+    // Nearly all streams begin with an event, and then no copy is made.
     if (gathered.length === 0 && frameOf(bytes) === 'events') {
       this.#frame = 'events'
       return ok(piece)
@@ -161,9 +161,9 @@ export class FramedBody implements ByteReader {
 }
 
 /**
- * Reads the body of a response other than 2xx, for `failureOf`: at most UPSTREAM_ERROR_BYTES_MAX, and what
- * came within the time. A text that breaks off, is late or is damaged changes nothing of the refusal,
- * whose status is known. The body is closed afterwards; a body that came whole keeps its connection.
+ * Reads the body of a response other than 2xx, for `failureOf`: at most UPSTREAM_ERROR_BYTES_MAX, and only what arrived
+ * in time. A text that is cut off, late or damaged does not change the refusal, since its status is known. The body is
+ * closed afterwards; after a body that arrived whole the connection is kept.
  * @param withinMs milliseconds
  */
 export async function readRefusal(
@@ -181,9 +181,8 @@ export async function readRefusal(
 }
 
 /**
- * Reads what follows the last event of a stream, and closes the body. As a rule only the end of the response
- * follows, and has come already: the connection then serves the next call. A response that does not end is
- * cut.
+ * Reads what follows the last event of a stream, and closes the body. Usually only the end of the response follows and
+ * has arrived already: the connection then serves the next call. A response that does not end is cut.
  * @param withinMs milliseconds
  */
 export async function readOut(body: ByteReader, withinMs: number = UPSTREAM_END_MS): Promise<void> {

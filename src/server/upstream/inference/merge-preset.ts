@@ -13,8 +13,8 @@ export interface Merging {
 }
 
 /**
- * Merges in a thread: bodies have up to 32 MiB. The room that the request's bytes have in the front is that
- * of the merged ones, until these are released.
+ * Merges in a thread: bodies have up to 32 MiB. The front's memory budget counts the merged bytes with the room of the
+ * request's bytes, until the merged bytes are released.
  */
 export async function mergePreset(
   { dialect, source }: Pick<TextRequest, 'dialect' | 'source'>,
@@ -31,7 +31,7 @@ export async function mergePreset(
   const verdict = merged.value
   if (!verdict.ok) return { ok: false, failure: { ...verdict.failure, detail: WITH_PRESET } }
   if (verdict.source === undefined) throw new Error('the merged body was not kept')
-  // The thread made it of a body in this form.
+  // The thread made it from a body in this form.
   const digest = verdict.value as unknown as TextInput
   const released = (): void => source.release()
   return ok({

@@ -35,7 +35,7 @@ interface NativeWireDeps {
   readonly framing: Framing
 }
 
-/** Requests and answers pass as their bytes came, but for what D4, D13 and D14 name: the endpoint speaks the caller's dialect. */
+/** Requests and answers pass with their bytes unchanged, except as D4, D13 and D14 name: the endpoint speaks the caller's dialect. */
 export function nativeWire(
   dialect: Dialect,
   { endpoint, learned, jobs, loop, framing }: NativeWireDeps,
@@ -77,10 +77,10 @@ export function nativeWire(
 
 type Asked = Pick<InferenceJob, 'request' | 'caller' | 'call' | 'deadlineAt'>
 
-/** @param foreign null: the request has nothing of others */
+/** @param foreign null: the request has no parts of other providers */
 type Written = (foreign: ForeignParts | null) => ProviderRequest
 
-/** The request without reasoning that the provider would refuse. */
+/** The request without the reasoning that the provider would refuse. */
 function native(
   { request: { dialect, source }, caller, call, deadlineAt: endsAt }: Asked,
   { endpoint, jobs, loop }: Pick<NativeWireDeps, 'endpoint' | 'jobs' | 'loop'>,
@@ -96,14 +96,14 @@ function native(
   }
   if (bytes.length <= INLINE_JSON_BYTES_MAX)
     return loop.booked(caller.organizationId, () => without(foreignParts(dialect, bytes, bare)))
-  // The thread takes the bytes that it gets.
+  // A copy, since the bytes are moved to the thread.
   const input = { dialect, body: Uint8Array.from(bytes), bare }
   return jobs
     .run('foreign_parts', input, { caller, signal: call.signal, endsAt, transfer: movable(input.body) })
     .then((done) => (done.ok ? without(done.value) : done))
 }
 
-/** Under a workspace's own key its provider may have stored what an item names. */
+/** Under a workspace's own key its provider may have stored the content that an item names. */
 function bareAt(endpoint: Endpoint): BareReasoning {
   if (endpoint.ownWay !== undefined) return 'kept'
   return isMaker(endpoint) ? 'cut' : 'cut without text'
@@ -122,7 +122,7 @@ function isTokenCount(json: Uint8Array): boolean {
   }
 }
 
-/** The request of a call to an endpoint that supports the caller's dialect. */
+/** The request for an endpoint that supports the caller's dialect. */
 export function nativeRequest(
   job: NativeJob,
   endpoint: Endpoint,
@@ -149,7 +149,7 @@ function termsOf(
   }
 }
 
-/** The provider's name of the model, and no member that is for Sluice alone. Made once for an endpoint. */
+/** The edits of an endpoint: the provider's name of the model, without the members that are for Sluice only. Made once for an endpoint. */
 export function ownEdits(endpoint: Pick<Endpoint, 'upstreamModel'>): FixedEdits {
   const known = OWN_EDITS.get(endpoint)
   if (known !== undefined) return known
@@ -175,7 +175,7 @@ interface Reading extends Pick<ShortJobMore, 'caller' | 'endsAt'> {
 
 /**
  * Reads a whole answer: on the loop up to INLINE_JSON_BYTES_MAX, above it in a short job, to which the bytes
- * are moved. The work goes on when the caller has left, since the answer is charged. Failures: those of
+ * are moved. The work continues after the caller has disconnected, since the answer is charged. Failures: those of
  * `nativeAnswer`, and those of the pool of short jobs.
  */
 export function readAnswer(

@@ -5,14 +5,14 @@ import type { WrittenPart } from '../../../dialects/parts.ts'
 export const SLICE_UNITS_MAX = 65_536
 const [HIGH_SURROGATE, LOW_SURROGATE] = [0xd800, 0xdc00] as const
 
-/** Whether the parts are too much for one turn of the loop. */
+/** Whether the parts are too large to be written in one turn of the loop. */
 export function areLarge(parts: readonly WrittenPart[]): boolean {
   let units = 0
   for (const part of parts) units += unitsOf(part)
   return units > SLICE_UNITS_MAX
 }
 
-/** The same answer in parts of which each list is written in one turn: long texts are cut into fragments. */
+/** The same answer in lists of parts; each list is written in one turn. Long texts are cut into fragments. */
 export function* slicesOf(parts: readonly WrittenPart[]): Generator<readonly WrittenPart[]> {
   let slice: WrittenPart[] = []
   let units = 0
@@ -38,7 +38,7 @@ function* fragmentsOf(part: WrittenPart): Generator<WrittenPart> {
   }
 }
 
-/** No character is cut: clients decode each fragment by itself. */
+/** Never splits a character: clients decode each fragment separately. */
 function endOfFragment(text: string, from: number): number {
   const end = from + SLICE_UNITS_MAX
   const last = text.charCodeAt(end - 1)

@@ -6,19 +6,19 @@ import type { CallableModel, Endpoint, EndpointText } from '../../ports/models/m
 import { isCounted, type LimitFlags } from '../../../schemas/money/costs.ts'
 import type { TextProtocol, ThinksIn } from '../../../schemas/models/protocols.ts'
 
-/** The order in which protocols are tried for callers of another dialect: what carries most comes first. */
+/** The order in which protocols are tried for callers of another dialect: the protocol that carries the most comes first. */
 const TRANSLATED: readonly TextProtocol[] = ['messages', 'responses', 'chat', 'gemini']
 
 /**
- * The protocol in which an endpoint is called: the caller's dialect where the endpoint speaks it, else the
- * first that a translation reaches. Null: the endpoint speaks nothing.
+ * The protocol in which an endpoint is called: the caller's dialect where the endpoint speaks it, else the first
+ * protocol that a translation reaches. Null: the endpoint writes no text.
  */
 export function protocolFor({ speaks }: Pick<EndpointText, 'speaks'>, dialect: Dialect): TextProtocol | null {
   if (speaks.includes(dialect)) return dialect
   return TRANSLATED.find((protocol) => speaks.includes(protocol)) ?? null
 }
 
-/** The protocol that a call is written in for an endpoint; null: it goes out as it came, or not at all. */
+/** The protocol into which a call is translated for an endpoint; null when the call is sent untranslated, or cannot be sent at all. */
 export function translatedTo(
   text: Pick<EndpointText, 'speaks'> | null,
   dialect: Dialect,
@@ -27,10 +27,10 @@ export function translatedTo(
   return protocol === dialect ? null : protocol
 }
 
-/** What an endpoint takes, by its catalogue and by what it has refused. */
+/** The text features that an endpoint accepts, by its catalogue entry and by its refusals. */
 export class LearnedText {
   #text: EndpointText
-  /** The catalogue names the member, or a refusal did. */
+  /** Whether the member is known, from the catalogue or a refusal. */
   #isKnown: boolean
   /** A refusal named the member. */
   #isRefused = false
@@ -44,7 +44,7 @@ export class LearnedText {
     return this.#text
   }
 
-  /** Reasoning goes back in the member in which it came. @param thinksIn null: the answer had none */
+  /** Reasoning is sent back in the member in which the answer had it. @param thinksIn null: the answer had no reasoning */
   answered(thinksIn: ThinksIn | null): void {
     if (this.#isKnown || thinksIn === null || thinksIn === this.#text.reasoningField) return
     this.#text = { ...this.#text, reasoningField: thinksIn }
@@ -52,8 +52,8 @@ export class LearnedText {
 
   /**
    * Learns from a refusal that names a member of the reasoning.
-   * @returns takes it back, unless an answer to the repetition has confirmed it; null: nothing was learned, and
-   *   a repetition would be refused again
+   * @returns a function that undoes the learning, unless an answer to the repeated request has confirmed it; null when
+   * nothing was learned, so a repeated request would be refused again
    */
   refused({ name, detail = '' }: Failure): (() => void) | null {
     if (name !== 'upstream_refused' || MISSED.test(detail) || MISTYPED.test(detail)) return null
@@ -61,7 +61,7 @@ export class LearnedText {
     const { reasoningField: field = 'both' } = before
     const named = REFUSED.exec(detail)?.[1] ?? null
     if (named === null) return null
-    // The request was written before another call's refusal taught it.
+    // The request was written before the refusal of another call was learned.
     if (field !== 'both' && field !== named) return this.#isRefused ? KNOWN_ALREADY : null
     const left = named === 'reasoning' ? 'reasoning_content' : 'reasoning'
     const [wasKnown, wasRefused] = [this.#isKnown, this.#isRefused]
@@ -69,7 +69,7 @@ export class LearnedText {
     this.#text = learned
     this.#isKnown = this.#isRefused = true
     return () => {
-      // Another call has learned more since.
+      // Another call has learned more since then.
       if (this.#text !== learned) return
       this.#text = before
       this.#isKnown = wasKnown
@@ -79,11 +79,11 @@ export class LearnedText {
 }
 
 const KNOWN_ALREADY = (): void => undefined
-/** Names of members in refusals stand in quotes or after a path. */
+/** In refusals, names of members are in quotes or after a path. */
 const REFUSED = /(?:['"`.]|\b(?=reasoning_content))(reasoning(?:_content)?)\b/
-/** The provider wants the member. */
+/** The provider requires the member. */
 const MISSED = /must be (?:passed|provided|included|sent)|required|missing/i
-/** The provider knows the member, and this caller's value of it is wrong. */
+/** The provider knows the member, but this caller's value of it is wrong. */
 const MISTYPED =
   /(?:valid|of type|(?:not|be|expected|expects)(?: an?)?) ['"`]?str(?:ing)?\b|str type expected/i
 
@@ -91,19 +91,19 @@ export function isMaker({ provider }: Pick<Endpoint, 'provider'>): boolean {
   return provider.slug === MAKER
 }
 
-/** Google's cloud has Gemini's protocol, and tiers in headers alone. */
+/** Google's cloud speaks Gemini's protocol, but reports tiers only in headers. */
 export function isVertex({ provider }: Pick<Endpoint, 'provider'>): boolean {
   return /^https:\/\/[\w.-]*aiplatform\.[\w.-]*googleapis\.com(?:[:/]|$)/i.test(provider.baseUrl)
 }
 
 const SIGNED_BY: Readonly<Record<TextProtocol, string>> = { ...SIGNATURE_FORMATS, chat: UNKNOWN_FORMAT }
-/** Providers with a protocol of another maker, and keys of their own. */
+/** Providers that use the protocol of another maker, but sign with their own keys. */
 const SIGNED_BY_PROVIDER: ReadonlyMap<string, Readonly<Partial<Record<TextProtocol, string>>>> = new Map([
   ['xai', { responses: 'xai-responses-v1' }],
   ['azure', { responses: 'azure-openai-responses-v1' }],
 ])
 
-/** The format of the signatures that an endpoint gives, and takes back. @param provider slug */
+/** The format of the signatures that an endpoint gives and accepts. @param provider slug */
 export function signatureFormatOf(provider: string, protocol: TextProtocol): string {
   return SIGNED_BY_PROVIDER.get(provider)?.[protocol] ?? SIGNED_BY[protocol]
 }
@@ -115,14 +115,14 @@ export function isEcho({ provider, upstreamModel }: Endpoint): boolean {
   return provider.protocol === 'local' && (upstreamModel === 'echo-1' || upstreamModel === ECHO_SLOW)
 }
 
-/** True for an endpoint that is built in, or that the caller's form reaches, also translated. */
+/** True for a built-in endpoint, or one that the caller's form reaches, directly or by translation. */
 export function isReached(endpoint: Endpoint, dialect: Dialect): boolean {
   return isEcho(endpoint) || (endpoint.text !== null && protocolFor(endpoint.text, dialect) !== null)
 }
 
 /**
- * What a provider stores is the workspace's own where the key is, and the names in the request are its own:
- * those of files also where the request is translated.
+ * Whether names in the request refer to the workspace's own objects at the provider: true under the workspace's own
+ * key. Names of files count also when the request is translated.
  */
 export function keeps(
   { ownWay, provider, text }: Endpoint,
@@ -133,8 +133,8 @@ export function keeps(
 }
 
 /**
- * The provider gets the bytes of an ambiguous body under the operator's key, and may read a name of what the
- * operator's account has where Sluice has read another one.
+ * Whether the provider gets the bytes of an ambiguous body under the operator's key: it may then read the name of an
+ * object in the operator's account where Sluice has read another name.
  */
 export function mayReadOther(
   { ownWay, provider, text }: Endpoint,
@@ -143,27 +143,27 @@ export function mayReadOther(
   return ownWay === undefined && provider.protocol !== 'local' && text?.speaks.includes(dialect) === true
 }
 
-/** What a model speaks, for a call that none of its endpoints takes. */
+/** Names the APIs of a model, for a call that none of its endpoints supports. */
 export function spokenBy({ id, endpoints }: CallableModel, dialect: Dialect): string {
   const spoken = [...new Set(endpoints.flatMap(({ text }) => text?.speaks ?? []))]
   const forms = spoken.length === 0 ? 'no API that Sluice serves' : spoken.join(', ')
   return `The endpoints of \`${id}\` support ${forms}; this path needs ${dialect}.`
 }
 
-/** Limits on the tokens of one answer, besides its endpoint's. */
+/** Limits on the tokens of one answer, in addition to that of its endpoint. */
 export interface AnswerMaximum {
-  /** That the request asks for; null: the request says none. */
+  /** The maximum in the request; null when it has none. */
   readonly tokensMax: number | null
-  /** What stands for it under a finite limit; null or left out: neither the key nor its workspace says. */
+  /** The maximum used instead under a finite limit; null or left out when neither the key nor its workspace sets one. */
   readonly defaultTokensMax?: number | null
-  /** The limits of the key; null or left out: none is finite. */
+  /** The limits of the key; null or left out when none is finite. */
   readonly limits?: LimitFlags | null
 }
 
 /**
- * The maximum of tokens of one answer that goes to the provider, since the request has none of its own.
- * Null: nothing is sent. Where the context alone bounds the answer nothing needs to be sent, and providers
- * refuse a prompt and a maximum that exceed the context together.
+ * The maximum tokens of one answer that is sent to the provider when the request has none. Null when none is sent:
+ * where the context alone bounds the answer no maximum is needed, and providers refuse a prompt and a maximum that
+ * together exceed the context.
  */
 export function mustSendMax(
   endpoint: Pick<Endpoint, 'text' | 'ownWay' | 'contextLength'>,
@@ -172,7 +172,7 @@ export function mustSendMax(
   return input.tokensMax === null && isBounded(endpoint, input) ? maxOfOurs(endpoint, input) : null
 }
 
-/** A finite limit counts the calls of the endpoint. */
+/** Whether a finite limit counts the calls of the endpoint. */
 export function isBounded(
   { ownWay }: Pick<Endpoint, 'ownWay'>,
   { limits }: Pick<AnswerMaximum, 'limits'>,
@@ -180,7 +180,7 @@ export function isBounded(
   return limits !== undefined && limits !== null && isCounted(limits, ownWay !== undefined)
 }
 
-/** The lower of the endpoint's own maximum and the default that is sent. A default of the whole context or more bounds nothing. */
+/** The lower of the endpoint's own maximum and the default. A default of the whole context or more limits nothing and is not sent. */
 export function maxOfOurs(
   endpoint: Pick<Endpoint, 'text' | 'ownWay' | 'contextLength'>,
   input: Omit<AnswerMaximum, 'tokensMax'>,
@@ -192,7 +192,7 @@ export function maxOfOurs(
   return Math.min(ours ?? Infinity, defaultTokensMax)
 }
 
-/** Some lists write 0 for "not known"; as a context it would bound every input to nothing. */
+/** Some lists write 0 for "not known"; a context of 0 would allow no input at all. */
 export function known(tokens: number | null): number | null {
   return tokens === 0 ? null : tokens
 }

@@ -43,7 +43,7 @@ interface TranslatedWireDeps {
 
 const HEADERS: Readonly<Partial<Record<TextProtocol, readonly string[]>>> = { messages: VERSION_HEADER }
 
-/** An endpoint is called in its own protocol for callers of another dialect, by the internal form. */
+/** Calls an endpoint in its own protocol for callers of another dialect, by way of the internal form. */
 export class TranslatedWire implements Wire {
   readonly framing: Framing
   readonly count: CountWire | null
@@ -73,7 +73,7 @@ export class TranslatedWire implements Wire {
 
   stream(_head: NativeHead, failureOf: FailureOf, { origins, caller, tier }: StreamInput): PartStream {
     const protocol = this.#protocol
-    // The work goes on when the caller has left, since the stream may be drained.
+    // The work continues after the caller has disconnected, since the stream may be drained.
     const readLarge: ReadLarge = (data) =>
       this.#deps.jobs.run('large_event', { protocol, data }, { caller, transfer: movable(data) })
     const read = PART_PROTOCOLS[protocol].stream(failureOf, {
@@ -82,7 +82,7 @@ export class TranslatedWire implements Wire {
       tier,
     })
     const stream = origins === undefined ? read : new OriginalParts(read, origins)
-    // The last event of responses repeats the whole answer.
+    // The last event of the Responses dialect repeats the whole answer.
     return this.#dialect === 'responses' ? new KeptParts(stream) : stream
   }
 
@@ -112,7 +112,7 @@ export class TranslatedWire implements Wire {
     return this.#protocol === 'chat' ? this.#deps.learned.refused(failure) : null
   }
 
-  /** Rewrites the request with the content fetched from addresses, if the protocol takes no addresses. */
+  /** Rewrites the request with the content fetched from addresses, if the protocol accepts no addresses. */
   async #translated(
     job: TranslatedJob,
     media: CallMedia,

@@ -3,20 +3,20 @@ import { QUOTED_CHARS_MIN } from '../../../schemas/inference/inference-limits.ts
 import { MIB } from '../../../schemas/limits/limits.ts'
 
 /**
- * Bytes of a request that is searched for quotations on the loop: in 20 ms, and in some 100 ms if the message
- * is made of pieces of the request. With a larger request, the provider's message is not shown. Decision.
+ * Bytes of a request that is searched for quotations on the loop. It takes 20 ms, or some 100 ms if the message
+ * consists of pieces of the request. With a larger request, the provider's message is not shown. Decision.
  */
 export const SEARCHED_BYTES_MAX = MIB
 
-/** A quotation has a whole piece of this length, wherever it begins. */
+/** A quotation contains a whole piece of this length, wherever the quotation begins. */
 const PIECE_CHARS = QUOTED_CHARS_MIN / 2
 const CUT = '[…]'
 
 /**
- * A provider's failure without what stood in the request: its text goes to the caller, its code also to the
- * log, and a provider can write into both what it likes. Quotations from QUOTED_CHARS_MIN characters on are
- * cut out of the text, a path with such a quotation and a code that stands in the request are left out.
- * @param request null: its bytes are gone; the text, the path and the code are left out then
+ * A provider's failure without quotations of the request: the caller gets its text and code, the log gets its code, and
+ * a provider may write anything into both. Quotations of QUOTED_CHARS_MIN characters or more are removed from the text;
+ * a path with such a quotation, and a code that occurs in the request, are left out.
+ * @param request null when its bytes are released; the text, the path and the code are then left out
  */
 export function unquoted(failure: Failure, request: Uint8Array | null): Failure {
   const { metadata, detail } = failure
@@ -59,12 +59,12 @@ function cutOf(text: string, request: Buffer | null): string {
 }
 
 /**
- * The texts of a request. Its caller may escape any character, its provider quotes what it has read, and both
- * may have JSON within JSON, such as arguments of a tool.
+ * The texts of a request. The caller may escape any character, the provider quotes the text as it read it, and both may
+ * have JSON within JSON, such as arguments of a tool.
  */
 class RequestText {
   readonly #sent: string
-  /** With no more escapes and spaces than JSON needs. */
+  /** The request as JSON without needless escapes and spaces. */
   readonly #json: string
 
   constructor(bytes: Buffer) {
@@ -72,7 +72,7 @@ class RequestText {
     this.#json = plainJson(this.#sent)
   }
 
-  /** Each search takes as long as the request is: most texts need no escape, and most requests have none. */
+  /** Each search scans the whole request, so needless ones are skipped: most texts and most requests contain no escape. */
   has(text: string): boolean {
     if (this.#sent.includes(text)) return true
     const once = escapedOf(text)
@@ -92,7 +92,7 @@ function plainJson(sent: string): string {
   }
 }
 
-/** A half of a pair, where a piece of a text ends within a character. */
+/** Half of a surrogate pair, where a piece of a text ends within a character. */
 const HALF = /\\u(d[89a-f][0-9a-f]{2})/g
 
 function escapedOf(text: string): string {
@@ -101,7 +101,7 @@ function escapedOf(text: string): string {
     .replace(HALF, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
 }
 
-/** Where a quotation begins between two places; null: none does. */
+/** The start of a quotation between two places; null when there is none. */
 function quoteStart(
   text: string,
   [first, last]: readonly [number, number],
@@ -113,7 +113,7 @@ function quoteStart(
   return null
 }
 
-/** Every begin of a quotation is one, too. */
+/** Finds the end by bisection: each beginning of a quotation is a quotation too. */
 function quoteEnd(text: string, start: number, requestText: RequestText): number {
   let [end, over] = [start + QUOTED_CHARS_MIN, text.length + 1]
   while (over - end > 1) {

@@ -36,13 +36,13 @@ export interface StreamInput extends Pick<ProviderRequest, 'origins'> {
 
 type ReadWhole = WholeRead<NativeAnswer | WholeParts>
 
-/** How an endpoint is called for callers of one dialect: in that dialect, or in its own protocol. */
+/** How an endpoint is called for callers of one dialect: in that dialect, or in the endpoint's own protocol. */
 export interface Wire {
-  /** For a body that has not the form that was asked for. */
+  /** Converts a body that does not have the requested form. */
   readonly framing: Framing
-  /** Header in lower case in which answers report their tier; absent: they report it in their bodies. */
+  /** Header in lower case in which answers report their tier; absent when they report it in their bodies. */
   readonly tierHeader?: string
-  /** Below the provider's base address. */
+  /** Path below the provider's base address. */
   pathOf(isStream: boolean): string
   /** Failures: field_unsupported, those of `CallMedia`, and those of the pool of short jobs. */
   request(job: InferenceJob, media: CallMedia): Outcome<ProviderRequest> | Promise<Outcome<ProviderRequest>>
@@ -52,9 +52,9 @@ export interface Wire {
    * provider that failed, upstream_invalid, and those of the pool of short jobs.
    */
   whole(input: WholeInput): ReadWhole | Promise<ReadWhole>
-  /** Learns from a failure that a request without some member would be taken; as in `LearnedText`. */
+  /** Learns from a failure that a request without a certain member would be accepted; as in `LearnedText`. */
   refused(failure: Failure): (() => void) | null
-  /** Learns where the endpoint's answers have their reasoning; as in `LearnedText`. */
+  /** Learns in which member the endpoint's answers have their reasoning; as in `LearnedText`. */
   answered(thinksIn: ThinksIn | null): void
   /** Null: the endpoint counts no tokens for callers of the dialect. */
   readonly count: CountWire | null
@@ -68,5 +68,5 @@ export interface CountWire {
   answer(body: Uint8Array): Uint8Array | null
 }
 
-/** Null: the endpoint does not speak the dialect, and no translation reaches it. */
+/** Null when the endpoint does not speak the dialect and no translation reaches it. */
 export type WireOf = (dialect: Dialect) => Wire | null

@@ -14,7 +14,7 @@ export interface AttemptsDeps<P> {
   readonly targets: TargetTable<P>
   readonly log: Log
   readonly meters: Pick<Meters, 'upstream'>
-  /** Milliseconds of the same clock as the deadlines. */
+  /** Milliseconds on the clock of the deadlines. */
   readonly now: () => number
 }
 
@@ -30,16 +30,16 @@ export interface TriedCall {
   }
 }
 
-/** An endpoint that a call may reach, and the model that it answers for. */
+/** An endpoint that a call may reach, and the model for which it answers. */
 export interface Choice<P> {
   readonly model: CallableModel
   readonly target: Target<P>
 }
 
 export interface Try<P> extends Choice<P> {
-  /** The clock when the endpoint was chosen, or when the request was ready to be sent, where `ready` says so. */
+  /** The time at which the endpoint was chosen, or at which the request was ready to be sent, if `ready` reports it. */
   startedAt: number
-  /** The clock when the endpoint's time for the attempt is over. */
+  /** The time at which the endpoint's time for the attempt ends. */
   endsAt: number
   /** The attempts before it. */
   readonly trail: Trail
@@ -47,7 +47,7 @@ export interface Try<P> extends Choice<P> {
 }
 
 interface OtherModels<P> {
-  /** Another model has an endpoint that takes the call now. */
+  /** Whether another model has an endpoint that accepts the call now. */
   hasOther(model: Choice<P>['model']): boolean
 }
 
@@ -60,10 +60,10 @@ interface Learned extends TriedCall {
 
 /** What differs between kinds of calls: `A` is the answer of an attempt, `R` the result of the call. */
 export interface Attempting<P, A, R> {
-  /** The clock when an endpoint's time for an attempt is over. */
+  /** The time at which an endpoint's time for an attempt ends. */
   endsAtOf(endpoint: Endpoint, startedAt: number): number
   attempt(one: Try<P>): Promise<Outcome<A>>
-  /** Reports the answer to the endpoint's health, and makes the result of it. */
+  /** Reports the answer to the endpoint's health, and makes the call's result from it. */
   answered(answer: A, one: Try<P>): R
   /** Attempts at most; any number when omitted. */
   readonly attemptsMax?: number
@@ -72,8 +72,8 @@ export interface Attempting<P, A, R> {
 }
 
 /**
- * Tries endpoints in order: chooses by health, makes an attempt, learns from its outcome, and goes on to the
- * next endpoint where that may help. Design §10.
+ * Tries endpoints in order: chooses by health, makes an attempt, learns from its outcome, and tries the next endpoint
+ * where that may help. Design §10.
  */
 export class Attempts<P> {
   readonly #deps: AttemptsDeps<P>
@@ -88,7 +88,7 @@ export class Attempts<P> {
 
   /**
    * Reports a failure to the endpoint's health and the log.
-   * @returns the failure; a failure that the call's own deadline caused becomes that deadline
+   * @returns the failure; a failure that the call's own deadline caused is replaced by the failure of that deadline
    */
   learn(
     failure: Failure,
@@ -101,7 +101,7 @@ export class Attempts<P> {
     const now = clock()
     const wasOpen = health.isOpen
     const strikes = name === 'upstream_slow' ? STRIKES_OF_TIMEOUT : STRIKES_OF_FAILURE
-    // Neither clock runs after the first output of a stream: a stall is the endpoint's.
+    // After the first output of a stream neither deadline applies: a stall is then the endpoint's failure.
     const isLate = name === 'upstream_slow' && !hasBegun
     // The call's own deadline cut this attempt: the endpoint might have answered within its own timeout.
     const isCut = isLate && endsAt > deadlineAt
@@ -134,8 +134,8 @@ interface Tried<P, A, R> {
 }
 
 /**
- * The attempts of one call. Methods and one `then` for each attempt: an async function with this loop was a
- * kilobyte of garbage a call.
+ * The attempts of one call. It uses methods and one `then` for each attempt: an async function with this loop made a
+ * kilobyte of garbage for each call.
  */
 class Tries<P, A, R> implements OtherModels<P> {
   readonly #attempts: Attempts<P>
@@ -159,7 +159,7 @@ class Tries<P, A, R> implements OtherModels<P> {
     for (let choice = this.#next(); choice !== null; choice = this.#next()) {
       const startedAt = this.#deps.now()
       if (startedAt >= this.#tried.deadlineAt) return failed(this.#trail.ended({ name: 'deadline_exceeded' }))
-      // The signal is read only when there was time to leave: a signal that is never read is never created.
+      // The signal is read only when the caller had time to disconnect: a signal that is never read is never created.
       if (this.#trail.length > 0) return this.#goOn(choice, startedAt)
       const attempted = this.#try(choice, startedAt)
       if (attempted !== null) return attempted
@@ -206,7 +206,7 @@ class Tries<P, A, R> implements OtherModels<P> {
     return watched.then((outcome) => this.#ended(outcome, one))
   }
 
-  /** A probe without a report would keep the breaker open for ever. */
+  /** A probe without a report would keep the breaker open forever. */
   #watched(reading: Promise<Outcome<A>>, { target }: Try<P>): Promise<Outcome<A>> {
     return reading.catch((bug: unknown) => {
       target.health.unknown(this.#tried.caller.key)
@@ -232,7 +232,7 @@ class Tries<P, A, R> implements OtherModels<P> {
 }
 
 /**
- * An overloaded provider that names no wait is left alone for the rest of its breaker.
+ * An overloaded provider that names no wait gets no calls for the rest of its breaker's pause.
  * @param restMs 0 while the breaker is closed
  */
 function rested(failure: Failure, restMs: number): Failure {
@@ -255,12 +255,12 @@ function failedAttempt({ name, fields, metadata, cause }: Failure, provider: str
 }
 
 /**
- * True when the call has ended. While a provider works on a call, Sluice does not watch whether the client
- * leaves; between two attempts it does.
+ * True when the call has ended. While a provider works on a call, Sluice does not check whether the client disconnects;
+ * between two attempts it does.
  */
 async function hasEnded(call: TriedCall['call']): Promise<boolean> {
   call.sent?.(false)
-  // Immediates of this turn run before the event loop polls the sockets again.
+  // Immediates of this turn run before the event loop polls the sockets again, so a turn must pass.
   await turn()
   await turn()
   return call.signal.aborted
@@ -268,7 +268,7 @@ async function hasEnded(call: TriedCall['call']): Promise<boolean> {
 
 const NONE: readonly PreviousError[] = []
 
-/** Never written: the first failure makes a list. */
+/** Shared and never changed: the first failure makes a new list. */
 const NO_FAILURES: Attempted[] = []
 
 interface Attempted {
@@ -303,7 +303,7 @@ export class Trail {
     })
   }
 
-  /** Notes an endpoint that was skipped since its breaker is open. */
+  /** Notes an endpoint that was skipped because its breaker is open. */
   skipped(restMs: number): void {
     this.#leastRestMs = Math.min(this.#leastRestMs, restMs)
   }
@@ -319,7 +319,7 @@ export class Trail {
     return withMetadata(failure, null, this.errors)
   }
 
-  /** The failure of a call whose attempts have all failed: of the model that was tried last. */
+  /** The failure of a call whose attempts have all failed. It names the model that was tried last. */
   last(): Failure {
     if (this.#failures.length === 0) {
       return { name: 'endpoint_unavailable', retryAfterS: Math.max(1, Math.ceil(this.#leastRestMs / 1_000)) }

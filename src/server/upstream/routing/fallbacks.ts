@@ -1,10 +1,10 @@
 import type { Failure, FailureName } from '../../../schemas/failures.ts'
 
 /**
- * Failures after which another endpoint may succeed, and whether each is a strike against its endpoint. Every
- * other failure is due to the input, the caller or Sluice. When all endpoints fail, the reply names the
- * failure that stands first in this order, which gives the caller the best chance: an overloaded or slow
- * provider may answer the next try; a refused credential needs an operator.
+ * Failures after which another endpoint may succeed, and whether each is a strike against its endpoint. Every other
+ * failure is due to the input, the caller or Sluice. When all endpoints fail, the reply names the failure that is first
+ * in this order, which puts the best chance for the caller first: an overloaded or slow provider may answer the next
+ * try; a refused credential needs an operator.
  */
 const FALLBACKS = {
   upstream_overloaded: { isStrike: true },
@@ -37,13 +37,13 @@ export function isStrike(failure: Failure): boolean {
   return mayFallBack(failure) && FALLBACKS[failure.name].isStrike
 }
 
-/** True for a refusal of the input that holds for one model: another model may have a longer context, or no such moderation. */
+/** True for a refusal of the input that concerns only one model: another model may have a longer context, or no such moderation. */
 export function mayChangeModel({ name, fields }: Failure): boolean {
   return name === 'upstream_refused' && fields?.['refusal'] !== undefined
 }
 
 /**
- * Rank of a failure; the reply names the failure of the lowest rank. A refusal of the input comes first: no
+ * Rank of a failure; the reply names the failure with the lowest rank. A refusal of the input ranks first: no further
  * endpoint of its model was tried after it.
  */
 export function rankOf({ name }: Failure): number {

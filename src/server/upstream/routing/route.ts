@@ -22,19 +22,18 @@ export interface RoutedCall {
   /** Estimated cost in nano-USD at an endpoint that has a price. */
   costAt(endpoint: Endpoint): number
   priceAt(endpoint: Endpoint): ResolvedPrice
-  /** What is the same for all turns of the call's conversation; left out: it has none. */
+  /** Text that is the same for all turns of the call's conversation; left out for a call without a conversation. */
   conversationAt?(model: CallableModel): string
   /** The input has media of this kind. */
   hasMedia(kind: 'image' | 'audio'): boolean
-  /** Those of one or more endpoints that would not refuse the call; a failure where all would. Left out: none would. */
+  /** Filters the endpoints that would not refuse the call; a failure when all would. Left out when none would. */
   readonly taking?: ((endpoints: readonly Endpoint[]) => Outcome<readonly Endpoint[]>) | undefined
 }
 
 /**
- * The endpoints that a call may use, in the order to try them. Filters come first: a fact that the catalogue
- * lacks matches nothing. `order` wins over `sort`; without either the catalogue's order holds, or that of
- * the variants `:floor` (price) and `:nitro` (throughput). Failures: endpoint_excluded, and those of
- * `taking`.
+ * The endpoints that a call may use, in the order to try them. Filters come first: a fact that the catalogue lacks
+ * matches nothing. `order` takes precedence over `sort`; without either the catalogue's order applies, or that of the
+ * variants `:floor` (price) and `:nitro` (throughput). Failures: endpoint_excluded, and those of `taking`.
  */
 export function route(
   model: CallableModel,
@@ -66,7 +65,7 @@ function takingOf({ taking }: RoutedCall, endpoints: readonly Endpoint[]): Outco
   return taking === undefined || endpoints.length === 0 ? ok(endpoints) : taking(endpoints)
 }
 
-/** Conversations share the endpoints where no sort is asked for; an order puts its own names first. */
+/** Spreads conversations over the endpoints when no sort is requested; an `order` puts its own names first. */
 function spread(
   endpoints: readonly Endpoint[],
   {
@@ -79,7 +78,7 @@ function spread(
   return inOrderOfConversation(endpoints, call.conversationAt(model), (endpoint) => call.priceAt(endpoint))
 }
 
-/** Names of providers that a message lists at most, for the model's own and for the unknown ones each. */
+/** Names of providers that a message lists at most, each for the model's own providers and for the unknown names. */
 const NAMED_MAX = 8
 
 /** The names in `only` and `order` that no endpoint has, and the names that the caller may have meant. */
@@ -175,20 +174,20 @@ function isInPrice(endpoint: Endpoint, { max_price: max }: Inputs, { call, isFre
   if (max === undefined) return true
   const ofText = endpoint.text === null ? undefined : max.completion
   const hasPriceLimit = [max.prompt, ofText, max.request].some((price) => price !== undefined)
-  // An endpoint without a price is not known to be cheaper than priced ones.
+  // An endpoint without a price may be more expensive than the priced ones.
   if (hasPriceLimit && endpoint.isUnpriced && !isFree) return false
   const price = call.priceAt(endpoint)
   if (max.prompt !== undefined && price.promptNanoPerMillion > nanoOf(max.prompt)) return false
   if (ofText !== undefined && price.completionNanoPerMillion > nanoOf(ofText)) return false
   if (max.request !== undefined && price.requestNano > nanoOf(max.request)) return false
-  // The catalogue has no prices of media, and an unknown price is not below a limit.
+  // The catalogue has no prices of media, and an unknown price does not count as below a limit.
   return !(
     (max.image !== undefined && call.hasMedia('image')) ||
     (max.audio !== undefined && call.hasMedia('audio'))
   )
 }
 
-/** Callers give USD as a float: the product of 2.01 is below its price, and rounding to the stored unit repairs it. */
+/** Callers give USD as a float: 2.01 times a billion, for example, is slightly too low, and rounding to the stored unit corrects it. */
 function nanoOf(usd: string | number): number {
   return Math.round(Number(usd) * NANO)
 }
@@ -202,12 +201,12 @@ function hasParameters(
   return isStrict !== true || call.parameters().every((name) => isSupported(endpoint, name))
 }
 
-/** A private endpoint declares no fields: it is left out only for those that its server would not be sent. */
+/** A private endpoint declares no fields: it counts as supporting all of them. */
 function isSupported(endpoint: Endpoint, parameter: string): boolean {
   return isPrivate(endpoint) || endpoint.supportedParameters.includes(parameter)
 }
 
-/** The fields that not every endpoint supports, after the preference that requires them. */
+/** The fields that not every endpoint supports, in parentheses, to follow the name of the preference. */
 function lackingNames(endpoints: readonly Endpoint[], call: RoutedCall): string {
   const lacking = call
     .parameters()
@@ -236,7 +235,7 @@ function sortBy(
       return ascending(endpoints, (endpoint) => measured(endpoint).latencyMs(50) ?? Infinity)
     case 'throughput':
       return ascending(endpoints, (endpoint) => -(measured(endpoint).throughput(50) ?? 0))
-    // Sluice has no measurement of quality: the catalogue's order stays.
+    // Sluice does not measure quality: the catalogue's order stays.
     case 'exacto':
     case null:
       return endpoints
@@ -262,7 +261,7 @@ function ascending(
 
 type Bounds = ProviderPreferences['preferred_max_latency']
 
-/** Puts endpoints first that are known to meet the preferred speed; no endpoint is excluded. Latency is in seconds. */
+/** Moves endpoints to the front that are known to meet the preferred speed; no endpoint is excluded. Latency is in seconds. */
 function preferFast(
   endpoints: readonly Endpoint[],
   inputs: Inputs,
@@ -315,10 +314,10 @@ function inOrder(
 }
 
 /**
- * Puts adjacent endpoints of the same prices in the order of the conversation, so that all turns of a
- * conversation go to the same endpoint, whose prompt cache has them, and conversations share the endpoints
- * evenly. The order is a rendezvous hash: every front finds the same one, and an endpoint that fails or is
- * taken out moves its own conversations alone.
+ * Puts adjacent endpoints of the same prices in the order of the conversation, so that all turns of a conversation go
+ * to the same endpoint, whose prompt cache has them, and conversations are spread evenly over the endpoints. The order
+ * is a rendezvous hash: every front computes the same order, and when an endpoint fails or is removed, only its own
+ * conversations move.
  * @param conversation text that is the same for all turns
  */
 export function inOrderOfConversation(
@@ -346,7 +345,7 @@ function byWeight(endpoints: readonly Endpoint[], hash: number): readonly Endpoi
     .map(({ endpoint }) => endpoint)
 }
 
-/** Where the endpoints end that cost what the first does. */
+/** The end of the run of endpoints that cost the same as the first one. */
 function endOfEqual(
   endpoints: readonly Endpoint[],
   begin: number,
@@ -367,7 +366,7 @@ function isPaidAlike(one: Endpoint, other: Endpoint): boolean {
   return one.isUnpriced === other.isUnpriced && (one.ownWay === undefined) === (other.ownWay === undefined)
 }
 
-/** Spreads a hash over 32 bits, the last bits of its text too (the end of MurmurHash3). */
+/** Spreads a hash over 32 bits, including the influence of the text's last bits (the end of MurmurHash3). */
 function mixed(hash: number): number {
   let bits = hash ^ (hash >>> 16)
   bits = Math.imul(bits, 0x85ebca6b)

@@ -9,7 +9,7 @@ export interface Target<P> {
 }
 
 export interface TargetDeps<P> {
-  /** Null when the endpoint is not configured, or has no protocol for such calls. */
+  /** Opens an endpoint; null when the endpoint is not configured, or has no protocol for such calls. */
   readonly open: (endpoint: Endpoint) => P | null
   /** A number from 0 to 1. */
   readonly random: () => number
@@ -20,7 +20,7 @@ export class TargetTable<P> {
   readonly #deps: TargetDeps<P>
   readonly #targets = new WeakMap<Endpoint, Target<P> | null>()
   readonly #health = new Map<string, EndpointHealth>()
-  /** Private endpoints come and go: the health of one ends with it. */
+  /** Health of private endpoints. These are created and removed at any time, and the health of one ends with it. */
   readonly #ownHealth = new WeakMap<Endpoint, EndpointHealth>()
   /** Endpoints of the catalogue whose breaker opened; a reading that finds the breaker closed removes its entry. */
   readonly #opened = new Map<string, Target<P>>()
@@ -56,10 +56,7 @@ export class TargetTable<P> {
     return endpoints.filter((endpoint) => this.of(endpoint) !== null).length < 2
   }
 
-  /**
-   * Notes that the breaker of an endpoint opened. A private endpoint belongs to its workspace: the node's
-   * metrics leave it out.
-   */
+  /** Notes that the breaker of an endpoint opened. A private endpoint belongs to its workspace: the node's metrics do not include it. */
   opened(target: Target<P>): void {
     const { tag, provider, ownWay } = target.endpoint
     if (ownWay !== undefined) return
@@ -88,15 +85,15 @@ export class TargetTable<P> {
 }
 
 /**
- * Strikes in a row that open the breaker. A strike is a failure that counts against the endpoint; a timeout
- * counts as three, since it costs a caller the most time. Decision.
+ * Consecutive strikes that open the breaker. A strike is a failure that counts against the endpoint; a timeout counts
+ * as three, since it costs a caller the most time. Decision.
  */
 const STRIKES_MAX = 10
 
 /**
- * Milliseconds that the strikes of a single caller must span to open the breaker: a caller who knows an input
- * that makes the provider fail could otherwise block the endpoint for all callers. Where others call too, one
- * of them gets an answer meanwhile. Decision.
+ * Milliseconds that the strikes of a single caller must span to open the breaker: a caller who knows an input that
+ * makes the provider fail could otherwise block the endpoint for all callers. When others call too, one of them gets an
+ * answer in that time. Decision.
  */
 export const STRIKES_ALONE_MS = 10_000
 
@@ -107,19 +104,16 @@ export const STRIKES_OF_FAILURE = 1
 
 export const STRIKES_OF_TIMEOUT = 3
 
-/** Milliseconds of the first rest of an open breaker; each failed probe doubles the rest. Decision. */
+/** First pause of an open breaker in milliseconds; each failed probe doubles the pause. Decision. */
 const REST_MS_MIN = 1_000
 
-/** Milliseconds of the longest rest of an open breaker. Decision. */
+/** Longest pause of an open breaker in milliseconds. Decision. */
 const REST_MS_MAX = 30_000
 
-/**
- * Milliseconds of the longest rest where the model has no other endpoint: during a rest every call of the
- * model is refused. Decision.
- */
+/** Longest pause in milliseconds when the model has no other endpoint: during a pause every call of the model is refused. Decision. */
 export const REST_ALONE_MS_MAX = 2_000
 
-/** Share of the rest that is added at random, so that fronts do not probe together. */
+/** Share of the pause that is added at random, so that fronts do not probe together. */
 const REST_JITTER = 0.2
 
 /** Responses whose speed is kept. */
@@ -132,9 +126,9 @@ export interface OpenBreaker {
 }
 
 /**
- * One front's measurements of an endpoint: the speed of its responses, and its circuit breaker. The breaker
- * opens after strikes in a row, rests, and then admits a round of probes: one success closes the breaker, and
- * as many failures as probes extend the rest. A round that too few callers joined also ends after that rest.
+ * One front's measurements of an endpoint: the speed of its responses, and its circuit breaker. The breaker opens after
+ * consecutive strikes, pauses, and then admits a round of probes: one success closes the breaker, and the pause is
+ * extended when all probes fail. A round with too few callers also ends after that pause.
  */
 export class EndpointHealth {
   readonly #random: () => number
@@ -143,7 +137,7 @@ export class EndpointHealth {
   #answers = 0
   #strikes = 0
   #strikesSince = 0
-  /** Callers of the strikes in a row; only the difference between one and several matters. */
+  /** Callers of the consecutive strikes; it matters only whether it was one or several. */
   readonly #strikers = new Set<string>()
   #restMs = 0
   #openUntil = 0
@@ -189,8 +183,9 @@ export class EndpointHealth {
   }
 
   /**
-   * @param latencyMs until the answer, or its first output @param tokens of the prompt embedded, or of the
-   * text written @param wholeMs until the end
+   * @param latencyMs milliseconds until the answer, or until its first output
+   * @param tokens of the embedded prompt, or of the written text
+   * @param wholeMs milliseconds until the end
    */
   answered(latencyMs: number, tokens: number, wholeMs = latencyMs): void {
     const at = this.#answers % REMEMBERED
@@ -208,7 +203,7 @@ export class EndpointHealth {
     this.#restMs = 0
   }
 
-  /** @param isAlone whether the model has no other endpoint that is set up */
+  /** @param isAlone whether the model has no other configured endpoint */
   strike(nowMs: number, strikes: number, caller: string, isAlone = false): void {
     this.#isAlone = isAlone
     if (this.isOpen) return this.#probeFailed(nowMs, caller)
@@ -221,7 +216,10 @@ export class EndpointHealth {
     this.#openUntil = this.#restFrom(nowMs)
   }
 
-  /** Reports an outcome that says nothing: the call ended before the endpoint could answer, or its input was a special case. */
+  /**
+   * Reports an outcome that says nothing about the endpoint: the call ended before the endpoint could answer, or its
+   * input was a special case.
+   */
   unknown(caller: string): void {
     this.#probers.delete(caller)
   }
@@ -240,7 +238,7 @@ export class EndpointHealth {
     this.#nextRoundAt = Infinity
   }
 
-  /** Doubles the rest and returns its end. */
+  /** Doubles the pause and returns its end. */
   #restFrom(nowMs: number): number {
     const mostMs = this.#isAlone ? REST_ALONE_MS_MAX : REST_MS_MAX
     this.#restMs = Math.min(mostMs, Math.max(REST_MS_MIN, this.#restMs * 2))

@@ -46,7 +46,7 @@ export async function fetchClip(
   return { ok: false, failure }
 }
 
-/** The failure of a response that is no clip; null when it may be one. */
+/** The failure of a response that is not a clip; null when it may be one. */
 function faultOf({ status, header }: EgressStream, bytesMax: number): Failure | null {
   if (GONE.has(status)) return { name: 'video_clip_gone' }
   if (status !== OK)

@@ -26,13 +26,10 @@ export const VIDEO_INLINE_ANSWER_BYTES_MAX = 32 * MIB
 
 type Json = Readonly<Record<string, unknown>>
 
-/** Names of operations are paths of letters, digits and few marks; no other form of them needs escaping. */
+/** Names of operations are paths of letters, digits and a few marks, none of which needs escaping. */
 const OPERATION = /^[\w.~/-]+$/
 
-/**
- * Google's long-running operations, as the Gemini API has them for Veo. The API has neither an idempotency
- * token nor a list of jobs.
- */
+/** Google's long-running operations, in the form of the Gemini API for Veo. The API has neither an idempotency token nor a list of jobs. */
 export const googleVeo: VideoProtocol = {
   async submit(order, deps, times): Promise<Submitted> {
     const { link, images } = deps
@@ -112,7 +109,7 @@ function polledOf(body: Json, order: VideoOrder, { provider: { name }, redacted 
   const sources = samples.flatMap((sample, index): VideoSource[] => {
     const uri = sample['uri']
     if (typeof uri === 'string') return [{ kind: 'url', url: uri }]
-    // The bytes stay at the provider: they do not belong into a row.
+    // The bytes stay at the provider: they do not belong in a row.
     return typeof bytesIn(sample) === 'string' ? [{ kind: 'content', index }] : []
   })
   if (sources.length > 0) return { kind: 'made', sources }
@@ -159,8 +156,8 @@ async function inlineOf(
 }
 
 /**
- * Address of the clip of an earlier operation; or the outcome of the submission without it: while the address
- * is unknown, the submission waits.
+ * Address of the clip of an earlier operation, or the outcome of the submission when there is no address: while the
+ * address is unknown, the submission waits.
  */
 async function videoOf(
   order: VideoOrder,
@@ -188,7 +185,10 @@ interface VeoInput {
   readonly previousUri: string | null
 }
 
-/** For `predictLongRunning`. No field asks for sound: the model decides. The API's own page has `inlineData`, which the API refuses. */
+/**
+ * The body for `predictLongRunning`. No field requests sound: the model decides. The API's documentation names
+ * `inlineData`, which the API refuses.
+ */
 function veoRequest({ request }: VideoOrder, { images, frames, previousUri }: VeoInput): string {
   const encoded = images.map(({ bytes, type }) => ({
     bytesBase64Encoded: Buffer.from(bytes).toString('base64'),

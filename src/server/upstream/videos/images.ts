@@ -50,7 +50,7 @@ export function imagesIn({ frames, references }: VideoOrder['request']): Request
 
 type ImagesOrder = Pick<VideoOrder, 'organizationId' | 'workspaceId' | 'keyHash'>
 
-/** Images as bytes: fetched through the gate, or read out of `data:` URLs. The content alone decides the type. */
+/** Loads images as bytes: fetched through the gate, or decoded from `data:` URLs. Only the content decides the type. */
 export class Images {
   readonly #egress: Pick<Egress, 'vetted' | 'hold'>
 
@@ -59,8 +59,8 @@ export class Images {
   }
 
   /**
-   * Loads all images or none, one after another. An image that cannot be loaded fails the job with its place
-   * and the reason, and without its address; missing memory at Sluice does not fail the job.
+   * Loads all images or none, one after another. An image that cannot be loaded fails the job; the error names its
+   * place and the reason, but not its address. Missing memory in Sluice does not fail the job.
    */
   async load(
     urls: readonly ImageUrl[],

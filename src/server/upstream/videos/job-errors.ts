@@ -13,7 +13,7 @@ export type JobErrorCode =
   | 'provider_outcome_unknown'
   | 'reference_unusable'
 
-/** Characters below which a prompt is not redacted: shorter ones stand in many sentences. */
+/** Characters below which a prompt is not redacted: shorter ones occur in many sentences. */
 const PROMPT_CHARS_MIN = 6
 
 /** The error of a job: the code, then words without line breaks. */
@@ -22,8 +22,8 @@ export function jobError(code: JobErrorCode, words: string): string {
 }
 
 /**
- * A provider's reason for the caller who ordered the video: without its host, the key, and the prompt, which
- * belongs into no error. Null without a reason.
+ * A provider's reason for the caller who ordered the video: without its host, the key, and the prompt, which must not
+ * appear in errors. Null without a reason.
  * @param value the body of an error, as bytes or parsed
  */
 export function reasonOf(
@@ -37,7 +37,7 @@ export function reasonOf(
   return text ?? code
 }
 
-/** The value as JSON; `null` for a value that is nested too deep to be written. */
+/** The value as JSON; `null` when the value is nested too deep to be written. */
 function written(value: unknown): Uint8Array {
   try {
     return Buffer.from(JSON.stringify(value ?? null))

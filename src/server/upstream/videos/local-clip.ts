@@ -31,8 +31,8 @@ export interface LocalDeps {
 }
 
 /**
- * `sluice/clip-1`: a small clip that the pool of short jobs renders when the clip is fetched. The clip depends
- * on the order alone, so that any runner can render it, also again after a crash. Design §10.
+ * `sluice/clip-1`: a small clip that the pool of short jobs renders when the clip is fetched. The clip depends only on
+ * the order, so that any runner can render it, also again after a crash. Design §10.
  */
 export class LocalClip implements VideoProvider {
   readonly slug: string
@@ -68,7 +68,7 @@ export class LocalClip implements VideoProvider {
 
   /**
    * Renders the clip. Failures: upstream_refused (an image that cannot be fetched or is of another type, with
-   * the reason), busy (the pool or the memory for images is full: later there may be room), and those of the
+   * the reason), busy (the pool or the memory for images is full; a later try may succeed), and those of the
    * pool of short jobs.
    */
   async download(
@@ -104,7 +104,7 @@ export class LocalClip implements VideoProvider {
 }
 
 /**
- * The same for each attempt of a job, and for each job with the same request if the request has a seed. Images
+ * The seed is the same for each attempt of a job, and for each job with the same request if the request has a seed. Images
  * are not decoded: their bytes only change the scene.
  */
 function seedOf({ jobId, request: { seed, prompt, frames } }: VideoOrder, images: readonly Image[]): number {

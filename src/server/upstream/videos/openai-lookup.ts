@@ -8,9 +8,9 @@ import { listOf, objectIn, type VideoLink } from './video-link.ts'
 /** Pages that one search of a provider's list reads. Decision. */
 export const VIDEO_LOOKUP_PAGES_MAX = 50
 
-/** One second of the provider's clock, which has no smaller step. */
+/** The resolution of the provider's clock, one second. */
 const SECOND_MS = 1_000
-/** Suffix of a model's name whose version the provider has chosen. */
+/** Suffix of a model's name when the provider has chosen the version. */
 const VERSION = /^-\d{4}-\d{2}-\d{2}$/
 
 interface Page {
@@ -21,12 +21,12 @@ interface Page {
 
 /**
  * Searches a provider's list, newest first, for jobs that may be the one whose submission has an unknown
- * outcome. The result is complete only when the list was read back to the instant, in order, and every job
+ * outcome. The result is complete only when the list was read back to `sinceMs`, in order, and every job
  * could be distinguished from this one.
  */
 export async function lookUp(link: VideoLink, { order, sinceMs, times }: LookupInput): Promise<LookedUp> {
   const upstreamIds: string[] = []
-  // The provider gives whole seconds. The instant already includes the possible difference of its clock.
+  // The provider gives whole seconds. `sinceMs` already allows for a difference of its clock.
   const fromMs = sinceMs - SECOND_MS
   let isCertain = true
   let isOrdered = true
@@ -105,7 +105,7 @@ function likenessOf(
   job: Readonly<Record<string, unknown>>,
   { request, target }: VideoOrder,
 ): 'same' | 'other' | 'unclear' {
-  // A remix has only its prompt in the request: all else comes from the clip before it.
+  // A remix request has only a prompt: everything else comes from the earlier clip.
   const isRemix = request.previousUpstreamId !== null
   const size = isRemix ? null : request.size
   const likenesses = [
@@ -117,7 +117,7 @@ function likenessOf(
         ),
     isRemix ? 'same' : likeness(job['seconds'], (seconds) => Number(seconds) === request.seconds),
     size === null ? 'same' : likeness(job['size'], (found) => found === `${size.width}x${size.height}`),
-    // A job with another prompt is another job, even where other members are missing.
+    // A job with a different prompt is a different job, even when other members are missing.
     request.prompt === null ? 'same' : likeness(job['prompt'], isSameText(request.prompt)),
     isRemixOf(job, request.previousUpstreamId) ? 'same' : 'other',
   ]
@@ -131,15 +131,15 @@ function likeness(found: unknown, isOurs: (text: string) => boolean): 'same' | '
 }
 
 /**
- * Compares prompts. A prompt may come back trimmed or repaired by the provider: as another prompt it would
- * cause a second job.
+ * Compares prompts. A prompt may come back trimmed or repaired by the provider: if it then counted as a different
+ * prompt, a second job would be made.
  */
 function isSameText(ours: string): (found: string) => boolean {
   const plain = plainOf(ours)
   return (found) => found === ours || plainOf(found) === plain
 }
 
-/** The text as it may come back: UTF-8 cannot carry half a surrogate pair, so that the sent text was repaired. */
+/** The text as it may come back: UTF-8 cannot carry half a surrogate pair, so the sent text was repaired. */
 function plainOf(text: string): string {
   return text
     .toWellFormed()

@@ -53,9 +53,9 @@ const OPTIONAL = [
 ] as const
 
 /**
- * A job as OpenAI's `/videos` takes it: a form, since servers with its protocol read no other body, and JSON
- * only where an image is passed on by its URL, which has no plain form field. A remix has a path of its own
- * and takes only a prompt.
+ * The body of a job for OpenAI's `/videos`: a form, since servers with its protocol accept no other body; JSON only
+ * when an image is passed on by its URL, for which the form has no plain field. A remix has a path of its own and takes
+ * only a prompt.
  */
 async function bodyOf(order: VideoOrder, deps: RequestDeps): Promise<RequestBody> {
   const { request } = order
@@ -100,7 +100,7 @@ function fieldsOf(
     ...passthrough,
     model: target.upstreamModel,
     ...(prompt !== null && { prompt }),
-    // The protocol has a text here, although the value is a number.
+    // In the protocol this member is a text, although the value is a number.
     seconds: String(request.seconds),
     ...(size !== null && { size: `${size.width}x${size.height}` }),
     ...(seed !== null && { seed }),
@@ -159,7 +159,7 @@ interface Form {
   readonly pieces: readonly Uint8Array[]
 }
 
-/** A multipart form whose bytes are not joined. The writer of a field cannot know its boundary. */
+/** A multipart form whose bytes are not joined. Writers of fields cannot know its boundary. */
 function formOf(fields: readonly (readonly [name: string, value: string | FormFile])[]): Form {
   const boundary = `sluice-${randomBytes(BOUNDARY_BYTES).toString('hex')}`
   const pieces = fields.flatMap(([name, value]) => {

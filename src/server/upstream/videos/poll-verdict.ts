@@ -8,7 +8,7 @@ import { jobError } from './job-errors.ts'
 import type { VideoLink } from './video-link.ts'
 
 /**
- * Milliseconds that a provider may not know a job before the job counts as gone: providers' own stores lag.
+ * Milliseconds that a provider may not know a job before the job counts as gone: the provider's own store may lag.
  * Decision.
  */
 export const VIDEO_GONE_MS = 30_000
@@ -47,7 +47,7 @@ export interface PollDeps {
   readonly gone: GoneWatch
 }
 
-/** The state of a job after a poll without success; null after a success. Releases the body of a refusal. */
+/** The state of a job after a poll without success; null when the poll succeeded. Releases the body of a refusal. */
 export function unpolledBy(
   answer: Outcome<EgressAnswer>,
   { link, upstreamId, gone }: PollDeps,

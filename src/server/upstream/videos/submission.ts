@@ -10,15 +10,15 @@ import { readReason } from '../reason.ts'
 import { reasonOf, jobError } from './job-errors.ts'
 import { objectIn, type Posted, type VideoLink } from './video-link.ts'
 
-/** Statuses that say for certain that no job was begun and that the same request would be refused again. */
+/** Statuses that mean for certain that no job was begun and that the same request would be refused again. */
 const REFUSED: ReadonlySet<number> = new Set([
   400, 404, 405, 406, 410, 411, 413, 414, 415, 417, 421, 422, 431, 451,
 ])
 /** Statuses about the credential or the payment: some providers answer a bad token with 498. */
 const CREDENTIAL: ReadonlySet<number> = new Set([401, 402, 403, 407, 498])
-/** Statuses that say that no job was begun and that a later try may succeed. */
+/** Statuses that mean that no job was begun and that a later try may succeed. */
 const NOT_NOW: ReadonlySet<number> = new Set([408, 409, 425, 429, 529])
-/** This status means the same only with a `Retry-After`: a proxy also answers 503 when the connection behind it broke. */
+/** This status means the same only with a `Retry-After`: a proxy also answers 503 when its own connection to the server broke. */
 const UNAVAILABLE = 503
 
 export interface SubmissionInput {
@@ -28,7 +28,10 @@ export interface SubmissionInput {
   readonly idOf: (body: Readonly<Record<string, unknown>>) => string | null
 }
 
-/** The core of "at most once": every uncertain outcome is `unknown`: the request was sent, and no response says whether a job was begun. */
+/**
+ * The core of "at most once": every uncertain outcome is `unknown`, which means that the request was sent and no
+ * response shows whether a job was begun.
+ */
 export function submittedBy({ answer, isWritten }: Posted, input: SubmissionInput): Submitted {
   const { name } = input.link.provider
   if (!answer.ok) return isWritten ? unknown(name, answer.failure) : unsent(name, answer.failure)
@@ -67,8 +70,8 @@ function refusedBy(answer: EgressAnswer, { link, order }: SubmissionInput): Subm
 }
 
 /**
- * The outcome of a refused credential. Only the workspace can replace its key, so that the job fails with a
- * message; the operator replaces the operator's key, and jobs wait for that.
+ * The outcome of a refused credential. Only the workspace can replace its key, so the job fails with a message; the
+ * operator replaces the operator's key, and jobs wait for that.
  */
 function credentialRefused(name: string, status: number, isOwnKey: boolean): Submitted {
   if (isOwnKey)
@@ -109,7 +112,7 @@ function unknown(name: string, failure: Failure): Submitted {
   return { kind: 'unknown', error: jobError('provider_outcome_unknown', `${name} ${words}`) }
 }
 
-/** How the connection failed, as a sentence after another one; empty where nothing more is known. */
+/** How the connection failed, as a sentence to append; empty when nothing more is known. */
 export function brokenBy({ fields, detail }: Failure): string {
   const kind = fields?.['connection']
   return kind === undefined || kind === 'unreached' || detail === undefined ? '' : ` ${detail}`

@@ -1,7 +1,7 @@
 /** Characters of a provider's id of a job. Decision. */
 export const VIDEO_UPSTREAM_ID_CHARS_MAX = 512
 
-/** Visible ASCII: the provider's id of a job becomes part of a path, a row and a log line. */
+/** Visible ASCII: the provider's id of a job is used in a path, a row and a log line. */
 const ID = /^[\x21-\x7e]+$/
 
 export function isUpstreamId(value: unknown): value is string {
@@ -13,7 +13,7 @@ export function isUpstreamId(value: unknown): value is string {
   )
 }
 
-/** True for a path segment that leads elsewhere. */
+/** True for a path segment that would lead to another path. */
 function isStep(part: string): boolean {
   return part === '' || part === '.' || part === '..'
 }

@@ -78,8 +78,8 @@ export class VideoLink {
   }
 
   /**
-   * Sends a request once, and only while this process holds the job. The link waits for the response, also
-   * when the call ends: the response may contain the job's id.
+   * Sends a request once, and only while this process holds the job. The link waits for the response even when the call
+   * ends: the response may contain the job's id.
    */
   async post(
     { path, contentType, body, headers = [], mayRepeat }: VideoPost,
@@ -145,7 +145,7 @@ export class VideoLink {
   }
 }
 
-/** The JSON object of a response, or null; releases the response. */
+/** The JSON object in a response, or null; releases the response. */
 export function objectIn(answer: EgressAnswer): Readonly<Record<string, unknown>> | null {
   const { buffer, byteOffset, length } = answer.body
   try {

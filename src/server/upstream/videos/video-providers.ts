@@ -157,7 +157,7 @@ class RemoteVideos implements VideoProvider {
 
   /**
    * The outcome without a key. Only the workspace can replace its key, and the job is bound to that key;
-   * other failures may pass.
+   * other failures may be temporary.
    */
   #keyless({ target }: VideoOrder, failure: Failure): Submitted {
     const words = this.#keyWords(failure)

@@ -7,7 +7,7 @@ const PACKED_BYTES_MAX = 131_072
 /** Bytes of the uncompressed `[Content_Types].xml`. Decision. */
 const PLAIN_BYTES_MAX = 1_048_576
 
-/** The compressed bytes of one entry, kept as they stream by, up to a bound. */
+/** The compressed bytes of one entry, kept while they stream by, up to a limit. */
 export class PackedPart {
   readonly #isDeflated: boolean
   #pieces: Uint8Array[] = []

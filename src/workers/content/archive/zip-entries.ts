@@ -1,6 +1,6 @@
 /**
- * The facts of a zip's entries as they streamed by, for comparison with the directory after them. 17 bytes an
- * entry: at most 280 KB.
+ * The facts of a zip's entries, kept while they stream by, for comparison with the directory that follows them. 17
+ * bytes per entry: at most 280 KB.
  */
 export class ZipEntries {
   count = 0
@@ -67,7 +67,7 @@ export class ZipEntries {
 }
 
 export interface ZipEntry {
-  /** Bytes before the entry's header. */
+  /** Offset of the entry's header in the file. */
   readonly offset: number
   readonly nameHash: number
   readonly extensionHash: number
@@ -83,7 +83,7 @@ function grown<A extends Uint8Array | Uint32Array>(old: A, room: A): A {
 
 /**
  * FNV-1a over a name in lower case, with `/` for `\`, which some writers of Office documents put between
- * folders: part names differ by more than these. 32 bits, enough for a lookup.
+ * folders: different part names differ in more than case and separators. 32 bits, enough for a lookup.
  */
 export function hashName(bytes: Uint8Array, start = 0, end = bytes.length): number {
   let hash = 0x811c9dc5
@@ -95,7 +95,7 @@ export function hashName(bytes: Uint8Array, start = 0, end = bytes.length): numb
   return hash >>> 0
 }
 
-/** Whether a byte of a name stands between two folders. */
+/** Whether a byte of a name separates two folders. */
 export function isSeparator(byte: number | undefined): boolean {
   return byte === SLASH || byte === BACKSLASH
 }

@@ -8,7 +8,7 @@ export interface ZipRecord {
   readonly flags: number
   readonly method: number
   readonly nameHash: number
-  /** Hash of the letters after the name's last point; of no letters for a name without one. */
+  /** Hash of the letters after the last dot of the name; hash of an empty text for a name without a dot. */
   readonly extensionHash: number
   /** Whether the name has a folder `..`, and so leads out of the archive. */
   readonly isOutside: boolean
@@ -100,12 +100,12 @@ function hasParent(view: Uint8Array, start: number, end: number): boolean {
 
 const POINT = 0x2e
 
-/** A 32-bit field with this value is in a zip64 field instead. */
+/** A 32-bit field with this value is stored in a zip64 field instead. */
 export const IN_ZIP64 = 0xffffffff
 /** Id of the zip64 field among the extra fields. */
 const ZIP64_FIELD = 1
 
-/** The zip64 field contains, in this order, each value that is all ones in the record. */
+/** The zip64 field contains, in this order, each value whose bits are all ones in the record. */
 function wideSizes(feed: ByteFeed, extra: { at: number; bytes: number }, sizes: Sizes): Sizes | null {
   const { plain, packed, offset } = sizes
   if (plain !== IN_ZIP64 && packed !== IN_ZIP64 && offset !== IN_ZIP64) return sizes

@@ -27,7 +27,7 @@ const LOCATOR_64 = 0x07064b50
 const END_BYTES = 22
 const END_64_BYTES = 56
 const LOCATOR_64_BYTES = 20
-/** Uncompressed bytes from which an entry alone may count as a bomb by its ratio: a white bitmap is smaller. Decision. */
+/** Uncompressed bytes from which a single entry may count as a bomb by its ratio; a white bitmap below this is harmless. Decision. */
 const BOMB_BYTES_MIN = 1_048_576
 
 const STORED = 0
@@ -36,11 +36,10 @@ const IS_ENCRYPTED = 0x2041
 const HAS_DESCRIPTOR = 0x0008
 
 /**
- * Zip, in one pass over the whole file: every entry by its length to the directory, the directory line by
- * line against the entries, and the end records against both. No bytes may be before or between these; after
- * them only as many as readers search backward, and no other format. The `[Content_Types].xml`, which is
- * kept as it streams by, determines the kind of Office document; every other zip is refused. Bounds:
- * contract C26,
+ * Zip, in one pass over the whole file: every entry by its length to the directory, the directory line by line against
+ * the entries, and the end records against both. No bytes may come before or between these; after them only as many as
+ * readers search backward, and no other format. The `[Content_Types].xml`, which is kept as it streams by, determines
+ * the kind of Office document; every other zip is refused. Bounds: contract C26.
  */
 export function* zip(feed: ByteFeed): Generator<void, StructureEnd> {
   if (!(yield* more(feed, 4)) || feed.u32le(0) !== LOCAL) return UNCLAIMED
@@ -57,7 +56,7 @@ export function* zip(feed: ByteFeed): Generator<void, StructureEnd> {
   return claim === null ? judgeOffice(archive.types, archive.entries) : joinedTo('an Office document', claim)
 }
 
-/** Bytes of a comment and other bytes after the end record, which readers search backward. */
+/** Bytes that may follow the end record (a comment, or other bytes), over which readers search backward. */
 const BEHIND_BYTES_MAX = 65_535
 
 interface Archive {
@@ -178,7 +177,7 @@ function* endRecords(feed: ByteFeed, seen: DirectorySeen): Generator<void, Fault
   return isSame ? null : DAMAGED
 }
 
-/** @param stand the value that refers the reader to the zip64 record; false: no such value */
+/** @param stand the value that marks a size as being in the zip64 record; false when there is none */
 function agrees(written: number, seen: number, stand: number | false): boolean {
   return written === seen || written === stand
 }
@@ -207,10 +206,10 @@ const SHORTEST = 12
 const LONGEST = 24
 
 /**
- * Skips an entry whose header does not state its length, as programs write that write to a stream. The entry
- * ends before a header that follows a descriptor with exactly the number of bytes so far; the directory must
- * state the same number later. Null: the file ends before that.
- * @param part takes the compressed bytes
+ * Skips an entry whose header does not state its length, as programs write when the output is a stream. The entry ends
+ * at a descriptor that states exactly the number of bytes so far and is followed by a header; the directory must state
+ * the same number later. Null: the file ends before that.
+ * @param part receives the compressed bytes
  * @returns the number of compressed bytes
  */
 function* passStreamed(feed: ByteFeed, part: PackedPart | null): Generator<void, number | null> {

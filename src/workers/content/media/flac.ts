@@ -8,9 +8,8 @@ const BLOCK_SAMPLES_MIN = 16
 const INVALID_BLOCK = 127
 
 /**
- * FLAC: a sensible `STREAMINFO` first, every metadata block by its length, then an audio frame. Only a
- * decoder knows where a frame ends, so that the audio itself is not walked, and counts as the bytes after the
- * metadata.
+ * FLAC: a sensible `STREAMINFO` first, every metadata block by its length, then an audio frame. Only a decoder knows
+ * where a frame ends, so the audio itself is not walked: all bytes after the metadata count as audio.
  */
 export function* flac(feed: ByteFeed): Generator<void, StructureEnd> {
   if (!(yield* more(feed, 4)) || feed.name(0) !== 'fLaC') return UNCLAIMED

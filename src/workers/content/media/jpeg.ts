@@ -4,17 +4,17 @@ import { broken, joinedTo, UNCLAIMED, whole, type StructureEnd } from '../verdic
 
 const WHAT = 'a JPEG image'
 const APP0 = 0xffe0
-/** A length with the bytes of `/*`. */
+/** A length whose two bytes are `/*`. */
 const COMMENT_LENGTH = 0x2f2a
 const SOI = 0xffd8
 const EOI = 0xd9
 const SOS = 0xda
 
 /**
- * JPEG: segments by their lengths, a frame header before the first scan, and `EOI` after the last scan, which
- * some programs omit: readers show the part that is there. Cameras and editors write more after it: further
- * JPEGs (previews, gain maps), short films, tables of their own. A first segment whose length opens a comment
- * of JavaScript makes the file a script, too.
+ * JPEG: segments by their lengths, a frame header before the first scan, and `EOI` after the last scan, which some
+ * programs omit: readers show the part that is there. Cameras and editors write more after it: further JPEGs (previews,
+ * gain maps), short films, proprietary tables. A first segment whose length opens a comment of JavaScript makes the
+ * file a script, too.
  */
 export function* jpeg(feed: ByteFeed): Generator<void, StructureEnd> {
   if (!(yield* more(feed, 3))) return UNCLAIMED
@@ -34,7 +34,7 @@ type SegmentsEnd = 'marked' | 'open' | 'broken'
 function* segments(feed: ByteFeed): Generator<void, SegmentsEnd> {
   let hasFrame = false
   let hasScan = false
-  // Other bytes than a segment after a scan mean that the end mark is missing.
+  // Bytes after a scan that are not a segment mean that the end mark is missing.
   const fault = (): SegmentsEnd => (hasScan ? 'open' : 'broken')
   for (;;) {
     while (!passFill(feed)) if (!(yield* more(feed, 2))) return fault()
@@ -83,12 +83,12 @@ function isFrame(marker: number): boolean {
   return marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc
 }
 
-/** A height of 0 is legal: it may come later. */
+/** A height of 0 is legal: the height may follow later. */
 function isSensibleFrame(feed: ByteFeed): boolean {
   return feed.u16be(2) >= 11 && feed.u16be(7) !== 0 && feed.u8(9) !== 0
 }
 
-/** Bytes that are read one by one before a search: less than the search itself costs. */
+/** Bytes that are read one by one before a search, since the call of a search costs more. */
 const NEAR_BYTES = 32
 
 /** @returns the first place from `from` on with the byte 0xff, or `last` */

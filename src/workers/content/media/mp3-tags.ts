@@ -2,7 +2,7 @@ import { more, skip, type ByteFeed } from '../byte-feed.ts'
 
 export interface Tag {
   readonly bytes: number
-  /** Bytes before the tag that belong to it: an APE tag may have its head at its end. */
+  /** Bytes before the tag that belong to it: the head of an APE tag may be at its end. */
   readonly bytesBefore: number
 }
 
@@ -16,7 +16,7 @@ const ID3V1_MORE_BYTES = 227
 const IS_APE_HEADER = 0x20000000
 const APE_BEGIN = Buffer.from('APETAGEX')
 const LYRICS_BEGIN = Buffer.from('LYRICSBEGIN')
-/** The ends of the text in the two versions of Lyrics3; six digits before the second end give the length. */
+/** The end marks of the text in the two versions of Lyrics3; the six digits before the second one give the length. */
 const LYRICS_ENDS = ['LYRICSEND', 'LYRICS200'].map((mark) => Buffer.from(mark))
 const LYRICS = Buffer.from('LYRICS')
 /** Bytes of either end. */
@@ -24,7 +24,7 @@ const LYRICS_END_BYTES = 9
 /** Bytes of a Lyrics3 tag: its six digits, the beginning and the end. */
 const LYRICS_BYTES_MAX = 1_000_015
 
-/** Skips the tag whose name begins here, to the end of the file when the tag is cut short. Null: no tag begins here. */
+/** Skips the tag whose name begins here; a tag that is cut short is skipped to the end of the file. Null: no tag begins here. */
 export function* passTag(feed: ByteFeed): Generator<void, Tag | null> {
   if (!feed.has(HEAD_BYTES)) yield* more(feed, HEAD_BYTES)
   if (stands(feed.view, feed.at, { mark: LYRICS_BEGIN, limit: feed.limit })) return yield* passLyrics(feed)
@@ -47,7 +47,7 @@ export function isTagStart(feed: ByteFeed): boolean {
   return name === APET || name === LYRI || name >>> 8 === ID3 || name >>> 8 === TAG
 }
 
-/** Whether a tag begins here by its whole head; true also when the head is not readable completely. */
+/** Whether a tag seems to begin here, judged by its whole head; also true when the head is not fully readable. */
 export function mayBeTag(view: Uint8Array, at: number, limit: number): boolean {
   switch (view[at]) {
     case 0x41:
@@ -92,7 +92,7 @@ function measureApe(feed: ByteFeed): Tag {
 
 const NONE: Tag = { bytes: 0, bytesBefore: 0 }
 
-/** Version, revision, flags and four bytes of seven bits each. */
+/** The length from an ID3 head: after version, revision and flags, four bytes of seven bits each. */
 function id3Bytes(view: Uint8Array, at: number): number {
   const byte = (nth: number): number => view[at + nth] ?? 0
   const major = byte(3)
@@ -115,8 +115,8 @@ function* passLyrics(feed: ByteFeed): Generator<void, Tag | null> {
 }
 
 /**
- * The place of either end in the view, or -1. One search for both: separate searches would read all bytes up
- * to the other end, again for each tag.
+ * The place of the first end mark of either version in the view, or -1. One search finds both: a separate search for
+ * each would read past the other, again for each tag.
  */
 function lyricsEnd({ view, at: start, limit }: ByteFeed): number {
   for (let at = start; at <= limit - LYRICS_END_BYTES; at++) {
@@ -129,7 +129,7 @@ function lyricsEnd({ view, at: start, limit }: ByteFeed): number {
   return -1
 }
 
-/** Whether a mark is at a place, completely before `limit`. */
+/** Whether a mark is at a place and ends before `limit`. */
 function stands(view: Uint8Array, at: number, { mark, limit }: { mark: Uint8Array; limit: number }): boolean {
   if (limit - at < mark.length) return false
   let nth = 0

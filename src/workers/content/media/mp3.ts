@@ -7,20 +7,20 @@ import { broken, joinedTo, UNCLAIMED, whole, type StructureEnd } from '../verdic
 import { HeadWindow } from '../windows.ts'
 
 const WHAT = 'an MP3 audio file'
-/** Frames that make a file MP3: a single header is eleven set bits and little else. */
+/** Consecutive frames that make a file MP3: a single header is little more than eleven set bits. */
 const FRAMES_MIN = 2
-/** Bytes before the first frame, or between it and a tag: an interrupted frame, and a little more. Decision. */
+/** Bytes before the first frame, or between it and a tag: room for an interrupted frame and a little more. Decision. */
 const LEADING_BYTES_MAX = 4_096
-/** Zeros before the first frame of a file without a tag: a block of a recorder. Decision. */
+/** Zeros before the first frame of a file without a tag: recorders write a block of them. Decision. */
 const LEADING_ZEROS_MAX = 65_536
-/** Share of the bytes that must be frames or tags, without fill. */
+/** Share of the bytes that must be frames or tags; fill is not counted. */
 const KNOWN_SHARE_MIN = 0.95
 
 /**
- * MP3: layer III frames and tags, to the end of the file. Recorders and joiners leave stray bytes and
- * interrupted frames, and change the rate: the walk continues where two frames follow each other, and 95 % of
- * the bytes must be frames or tags. Zeros before the first frame do not count, nor the bytes after an ID3 tag
- * that states a wrong length. FLAC after an ID3 tag is FLAC.
+ * MP3: layer III frames and tags, to the end of the file. Recorders and programs that join files leave stray bytes and
+ * interrupted frames, and change the rate: the walk continues where two frames follow each other, and 95 % of the bytes
+ * must be frames or tags. Zeros before the first frame are not counted; neither are bytes after an ID3 tag with a wrong
+ * length. FLAC after an ID3 tag is FLAC.
  */
 export function* mp3(feed: ByteFeed): Generator<void, StructureEnd> {
   if (!(yield* more(feed, FRAME_HEAD_BYTES))) return UNCLAIMED
@@ -42,7 +42,7 @@ export function* mp3(feed: ByteFeed): Generator<void, StructureEnd> {
   return claim === null ? whole('audio/mpeg') : joinedTo(WHAT, claim)
 }
 
-/** The bytes that a walk has passed. */
+/** Counts of the bytes that a walk has read. */
 class Walked {
   frames = 0
   knownBytes = 0
@@ -73,7 +73,7 @@ class Walked {
     this.strayBytes += bytes.length
   }
 
-  /** Takes stray bytes that do not count for the share. */
+  /** Skips stray bytes that do not count for the share. */
   pass(bytes: Uint8Array): void {
     this.#stray.push(bytes)
     this.#outside.push(bytes)
@@ -91,7 +91,7 @@ class Walked {
   }
 }
 
-/** Tags and zeros before the first frame. False: the file begins without a tag. */
+/** Skips tags and zeros before the first frame. False: the file begins without a tag. */
 function* leadingTags(feed: ByteFeed, walked: Walked): Generator<void, boolean> {
   for (let nth = 0; nth < TAGS_MAX && (yield* more(feed, FRAME_HEAD_BYTES)); nth++) {
     const tag = isTagStart(feed) ? yield* passTag(feed) : null
@@ -102,18 +102,18 @@ function* leadingTags(feed: ByteFeed, walked: Walked): Generator<void, boolean> 
   return true
 }
 
-/** Consecutive tags: no program writes more than a few. Decision. */
+/** Consecutive tags that are accepted: no program writes more than a few. Decision. */
 const TAGS_MAX = 100
 
-/** Skips zeros. False: the file has too many, or nothing else. */
+/** Skips zeros. False: the file has too many zeros, or nothing else. */
 function* leadingZeros(feed: ByteFeed): Generator<void, boolean> {
   while (passZeros(feed)) if (feed.offset > LEADING_ZEROS_MAX || !(yield* more(feed, 1))) return false
   return feed.offset <= LEADING_ZEROS_MAX && (yield* more(feed, FRAME_HEAD_BYTES))
 }
 
 /**
- * Finds the first frame: here, or where two follow each other after other bytes, which count as stray unless
- * a tag precedes them.
+ * Finds the first frame: at this place, or after other bytes where two frames follow each other. These bytes count as
+ * stray unless a tag precedes them.
  */
 function* findAudio(feed: ByteFeed, walked: Walked, isTagged: boolean): Generator<void, boolean> {
   if (!(yield* more(feed, FRAME_HEAD_BYTES))) return false
@@ -142,12 +142,12 @@ function isFollowed(feed: ByteFeed, free: FreeFormat | null): boolean {
   return feed.limit - feed.at < length + FRAME_HEAD_BYTES || frameBytes(feed.u32be(length), free) > 0
 }
 
-/** Frames and tags to the end of the file. */
+/** Reads frames and tags to the end of the file. */
 function* audio(feed: ByteFeed, walked: Walked): Generator<void> {
   for (let tags = 0; ;) {
     if (!feed.has(FRAME_HEAD_BYTES) && !(yield* more(feed, FRAME_HEAD_BYTES))) return
     const length = frameBytes(feed.u32be(0), walked.free)
-    // Among stray bytes a header may occur by chance.
+    // Within stray bytes, a header may occur by chance.
     const isInRow = length > 0 && walked.strayRun === 0
     if (length > 0 && !isInRow && !feed.has(length + FRAME_HEAD_BYTES))
       yield* more(feed, length + FRAME_HEAD_BYTES)
@@ -182,12 +182,12 @@ function passStray(feed: ByteFeed, walked: Walked, isTagSought: boolean): void {
 }
 
 /*
- * Finds the end of bytes that are neither frame nor tag. They are read in runs: a step of the walk for each
- * byte that may begin a frame or a tag costs fifty times as much, and a file may consist of such bytes alone.
+ * Finds the end of bytes that are neither frame nor tag. They are read in runs: one step of the walk for each byte that
+ * may begin a frame or a tag would cost fifty times as much, and a file may consist entirely of such bytes.
  */
 
 /**
- * @returns the end of the fill after the current byte: the place of other bytes or of a frame. An incomplete
+ * @returns the end of the fill after the current byte: the place where other bytes or a frame begin. An incomplete
  * header counts as a possible frame
  */
 function endOfFill({ view, at: start, limit }: ByteFeed, free: FreeFormat | null): number {
@@ -255,7 +255,7 @@ interface FreeFormat {
 
 /** The shortest frame of free format: MPEG-1, 8 kbit/s at 48 kHz. */
 const FREE_BYTES_MIN = 24
-/** The bits of a header in which frames of free format agree: not padding, channels and what follows these. */
+/** The bits of a header that are equal in all frames of free format: not the padding, the channels and the bits after them. */
 const FREE_MASK = 0xfffffc00
 
 /**
@@ -274,7 +274,7 @@ function frameBytes(head: number, free: FreeFormat | null): number {
   return Math.floor((72_000 * kilobits * (version === 2 ? 2 : 4)) / rate) + padding
 }
 
-/** The free format of a frame that begins here, if two further headers follow at its distance; else null. */
+/** The free format of the frame that begins here, if two further headers follow at equal distances; else null. */
 function freeFormat(view: Uint8Array, at: number, limit: number): FreeFormat | null {
   const head = headAt(view, at)
   if (!isLayer3(head) || ((head >>> 12) & 15) !== 0) return null

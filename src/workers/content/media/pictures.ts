@@ -6,7 +6,7 @@ const WHAT = 'a GIF image'
 const EXTENSION = 0x21
 const IMAGE = 0x2c
 const TRAILER = 0x3b
-/** Position, size and packed field of an image, after the byte that announces it. */
+/** Position, size and packed field of an image, after the byte that introduces it. */
 const IMAGE_HEAD_BYTES = 9
 
 /**
@@ -36,7 +36,7 @@ function* screen(feed: ByteFeed): Generator<void, boolean> {
   return yield* skip(feed, colors)
 }
 
-/** Bytes of the color table that a packed field announces. */
+/** Bytes of the color table according to a packed field. */
 function colorBytes(packed: number): number {
   return (packed & 0x80) === 0 ? 0 : 3 * 2 ** ((packed & 7) + 1)
 }

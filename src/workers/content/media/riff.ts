@@ -4,12 +4,12 @@ import { wholeWithTrailer } from '../trailer.ts'
 import { broken, joinedTo, UNCLAIMED, type MimeType, type StructureEnd } from '../verdict.ts'
 
 const CHUNK_HEAD_BYTES = 8
-/** Bytes that are read of the longest chunk header. */
+/** Bytes that are read ahead for the longest chunk header. */
 const PEEK_BYTES = 16
 
 /**
  * RIFF: WAVE with a sensible `fmt ` before `data`, and WebP with an image chunk. Chunks are walked by their
- * lengths to the end that the header announces. Recordings that may exceed 4 GB begin with `RF64` or `BW64`
+ * lengths to the end that the header states. Recordings that may exceed 4 GB begin with `RF64` or `BW64`
  * and have their sizes in a `ds64` chunk. A size whose bytes open a comment or an assignment of JavaScript
  * makes the file a script, too.
  */
@@ -29,12 +29,12 @@ export function* riff(feed: ByteFeed): Generator<void, StructureEnd> {
 }
 
 const WIDE_FORMS: ReadonlySet<string> = new Set(['RF64', 'BW64'])
-/** A 32-bit size with this value is in the `ds64` chunk instead. */
+/** A 32-bit size with this value is stored in the `ds64` chunk instead. */
 const IN_DS64 = 0xffffffff
 /** Bytes of a `ds64` chunk without its table: the two sizes, a number of samples, and the table's length. */
 const DS64_BYTES = 28
 
-/** The `ds64` chunk, which is the first. Null: another one is there, or the file ends in it. */
+/** Reads the `ds64` chunk, which must be the first. Null: another chunk is first, or the file ends within it. */
 function* wideSizes(feed: ByteFeed): Generator<void, { riff: number; data: number } | null> {
   if (!(yield* more(feed, CHUNK_HEAD_BYTES + DS64_BYTES)) || feed.name(0) !== 'ds64') return null
   const length = feed.u32le(4)
@@ -48,7 +48,10 @@ function opensScript(size: number): boolean {
   return /^(?:\/[/*]|=[\x20-\x7e]{3})/.test(text)
 }
 
-/** Programs that write to a pipe leave 0, or more than any file has, since they cannot go back: the data ends with the file. */
+/**
+ * Programs that write to a pipe cannot go back to correct a size. They leave 0, or more than any file has: the data
+ * then ends with the file.
+ */
 function isUnknown(size: number): boolean {
   return size === 0 || size > FILE_BYTES_MAX
 }
@@ -56,7 +59,7 @@ function isUnknown(size: number): boolean {
 interface RiffKind {
   readonly what: string
   readonly mimeType: MimeType
-  /** The state after a chunk; null is a fault. */
+  /** The state after a chunk; null means a fault. */
   step(state: string, name: number, length: number, feed: ByteFeed): string | null
   /** The state in which the file may end. */
   readonly last: string
@@ -69,9 +72,10 @@ const KINDS: Readonly<Record<string, RiffKind>> = {
 }
 
 /**
- * Recorders leave wrong sizes and write more bytes after them: once the samples of a WAV have come, any fault
- * ends the walk.
- * @param sizes bytes after the first eight by the header, and of the samples by `ds64`, or null without it
+ * Recorders leave wrong sizes and write more bytes after the samples: once the samples of a WAV were read, any fault
+ * ends the walk without a refusal.
+ * @param sizes bytes after the first eight according to the header, and bytes of the samples according to `ds64`, or
+ * null without it
  */
 function* chunks(
   feed: ByteFeed,
@@ -96,8 +100,8 @@ function* chunks(
     state = next
     if (isWave && name === DATA && isUnknown(length) && (length > 0 || mayStream)) return yield* toEnd(feed)
     if (!isWave && feed.offset + length > end) return false
-    // Without a generator for each chunk: chunks of one byte may come by the million. A byte pads an odd
-    // length; some programs omit the byte at the very end.
+    // There is no generator for each chunk: a file may have millions of chunks of one byte. A chunk of odd length is
+    // padded with a byte, which some programs omit at the very end.
     const isPadded = length % 2 === 1 && feed.offset + length < end
     const left = feed.jump(length)
     if (left > 0 && !(yield* skip(feed, left))) return isPlayable
@@ -106,7 +110,7 @@ function* chunks(
   return state === kind.last
 }
 
-/** The length of a chunk, which `ds64` has for samples alone: no other chunk of an upload needs 64 bits. */
+/** The length of a chunk. `ds64` is used for the samples only: no other chunk of an upload needs 64 bits. */
 function lengthOf(name: number, length: number, wideData: number | null): number {
   return name === DATA && length === IN_DS64 && wideData !== null ? wideData : length
 }

@@ -3,7 +3,7 @@ import { AUTOMATA, Automaton, SHARED_ACTIONS, type HeldText } from '../automaton
 /**
  * Whether a text is CSV under RFC 4180: at least two records, all with the same number of fields, two or
  * more, separated by `,`, `;` or tab. Lines end with CR LF or LF. Empty lines at the very end are not
- * records; elsewhere an empty line is a record with a single field. Memory does not depend on the text.
+ * records; elsewhere an empty line is a record with a single field. The memory used does not depend on the text.
  */
 export class CsvScanner {
   #candidates: readonly CsvCandidate[] = [
@@ -24,7 +24,7 @@ export class CsvScanner {
   }
 }
 
-/** The reading of the text with one delimiter. */
+/** Reads the text with one delimiter. */
 class CsvCandidate {
   readonly #automaton: Automaton
   #state = FIELD
@@ -111,7 +111,7 @@ function automatonOf(delimiter: string): Automaton {
     put(state, '\r', state === FIELD ? EMPTY_RETURN : RETURN)
   }
   put(FIELD, '"', QUOTED)
-  // RFC 4180 allows no quote inside a field that is not quoted.
+  // RFC 4180 does not allow a quote inside an unquoted field.
   put(PLAIN, '"', FAIL)
   put(QUOTED, '"', CLOSED)
   put(CLOSED, '"', QUOTED)

@@ -1,6 +1,6 @@
 /**
- * Names a text in UTF-16 or UTF-32 by its first bytes: by its mark, or by the zeros of Latin letters at every
- * second place, or at three of four. Only for the refusal's text, as the other function here.
+ * Names a text in UTF-16 or UTF-32 by its first bytes: by its mark, or by the zeros that Latin letters have at every
+ * second place, or at three of four. Like the function below it is only for the refusal's text.
  * @param head the file's first bytes, one character for each byte
  */
 export function nameWideEncoding(head: string): string | null {
@@ -21,7 +21,7 @@ export function nameNarrowEncoding(head: string, fault: 'nul' | 'invalid' | null
 /** Control characters that texts do not contain; NUL is checked separately. */
 const CONTROLS = /[\x01-\x07\x0e-\x1a\x1c-\x1f\x7f]/
 
-/** A file may begin with these two bytes by chance: a text in UTF-16 has no further control characters. */
+/** A file may begin with these two bytes by chance, but a text in UTF-16 has no further control characters. */
 function isMostly16(head: string): boolean {
   const isLittle = head.startsWith('\xff\xfe')
   let odd = 0
@@ -33,7 +33,7 @@ function isMostly16(head: string): boolean {
   return odd * 50 <= head.length
 }
 
-/** Shares of zeros at each of four places in turn. */
+/** Decides by the share of zeros at each of four alternating places. */
 function byZeros(head: string): string | null {
   const [a = 0, b = 0, c = 0, d = 0] = [0, 1, 2, 3].map((place) => {
     let zeros = 0

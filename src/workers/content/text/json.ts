@@ -3,7 +3,7 @@ import { ARRAY, AUTOMATA, Automaton, type HeldText, OBJECT, SHARED_ACTIONS } fro
 
 const STATES = {
   failed: 0,
-  /** On a line without a value so far: only objects and arrays begin here. */
+  /** On a line that has no value yet: only objects and arrays may begin here. */
   start: 1,
   value: 2,
   valueOrEnd: 3,
@@ -25,9 +25,9 @@ const STATES = {
   exponent: 25,
   exponentSign: 26,
   exponentDigits: 27,
-  /** `true`, `false` and `null` without their first letters, a state for each letter. */
+  /** `true`, `false` and `null` without their first letters; a state for each letter. */
   words: 28,
-  /** After a value of the whole text, on its line. */
+  /** After the value of the whole text, on the same line. */
   done: 38,
   count: 39,
 } as const
@@ -35,7 +35,7 @@ const STATES = {
 /** Actions, which need more than a next state. Their numbers are above those of the states. */
 const ACTIONS = { ...SHARED_ACTIONS, newLine: SHARED_ACTIONS.stop } as const
 
-/** The line break, in which the tables differ. */
+/** The line break, which the two tables treat differently. */
 const LINE_FEED = 0x0a
 
 /** The text as JSON, by RFC 8259 and contract C26. */
@@ -51,13 +51,13 @@ export interface JsonFinding {
 const NO_LEVELS = new Uint8Array(0)
 
 /**
- * Reads JSON and NDJSON in one pass: a table of states over the bytes and one byte for each open level. A
+ * Reads JSON and NDJSON in one pass: with a table of states and one byte of memory for each open level. A
  * line break inside a value rules out NDJSON, a second value rules out JSON, and the reading stops when both
  * are ruled out.
  */
 export class JsonScanner {
   #state: number = STATES.start
-  /** The kinds of the open levels, between two pieces of the text. */
+  /** The kinds of the open levels, kept between two pieces of the text. */
   #levels: Uint8Array = NO_LEVELS
   #depth = 0
   #values = 0
@@ -91,7 +91,7 @@ export class JsonScanner {
     }
   }
 
-  /** What the automaton leaves to the scanner: all of the outermost level, and faults. */
+  /** Handles actions that the automaton leaves to the scanner: those of the outermost level, and faults. */
   #act(action: number, state: number): number {
     switch (action) {
       case ACTIONS.openObject:
@@ -119,7 +119,7 @@ export class JsonScanner {
     return state
   }
 
-  /** The outermost level closes, unless it is of the other kind. */
+  /** Closes the outermost level, unless it is of the other kind. */
   #close(kind: number): number {
     if (this.#depth !== 1 || AUTOMATA.levels[0] !== kind) return STATES.failed
     this.#depth = 0
@@ -127,7 +127,7 @@ export class JsonScanner {
     return STATES.done
   }
 
-  /** A line ends within a value. */
+  /** Handles a line break within a value. */
   #endLine(state: number): number {
     this.#mayBeNdjson = false
     return this.#values > 0 ? STATES.failed : (JSON_TABLE[(state << 8) | LINE_FEED] ?? STATES.failed)
@@ -140,13 +140,13 @@ const DIGITS = '0123456789'
 
 /**
  * The grammar of RFC 8259 as a table: a row of 256 entries for each state; an entry is the next state or an
- * action. Treats line breaks as white space.
+ * action. This table treats line breaks as white space.
  */
 const JSON_TABLE: Uint8Array = buildTable()
-/** Reports a line break within a value, after which the text cannot be NDJSON. */
+/** Like JSON_TABLE, but reports a line break within a value, after which the text cannot be NDJSON. */
 const JSON_LINES_TABLE: Uint8Array = buildLinesTable()
 
-// Within the outermost level the automaton goes on by itself after these actions.
+// Within the outermost level the automaton continues by itself after these actions.
 AUTOMATA.follow(ACTIONS.openObject, STATES.keyOrEnd)
 AUTOMATA.follow(ACTIONS.openArray, STATES.valueOrEnd)
 AUTOMATA.follow(ACTIONS.closeObject, STATES.after)
@@ -209,7 +209,10 @@ function putAfter(put: Put, state: number): void {
   put(state, ']', ACTIONS.closeArray)
 }
 
-/** A string: the number of its escape state is one higher than its own, those of its four hex states two to five higher. */
+/**
+ * Fills the rows of a string: the number of its escape state is one higher than its own, the numbers of its four hex
+ * states are two to five higher.
+ */
 function putText(put: Put, table: Uint8Array, { text, end }: { text: number; end: number }): void {
   table.fill(text, text * 256 + 0x20, text * 256 + 256)
   put(text, '"', end)

@@ -1,12 +1,12 @@
-/** First bytes of a text that show Markdown. Decision. */
+/** First bytes of a text in which Markdown is recognized. Decision. */
 export const MARKDOWN_HEAD_BYTES = 16_384
 
-/** Words after three backticks contain no further backtick: that would be code within a line. */
+/** The words after three backticks must contain no further backtick: that would be code within a line. */
 const FENCE = /^ {0,3}`{3,}[^`\n]*$/m
 /**
- * `[text](target)` or `[text](target "title")` on one line; text and target are not empty. After an identifier
- * or a closing bracket, a bracket is an index in code. No part may contain the character that begins it: else a
- * text of such beginnings would take a time that grows with the square of its length.
+ * `[text](target)` or `[text](target "title")` on one line; text and target are not empty. After an identifier or a
+ * closing bracket, a bracket is an index in code. No part may contain the character that begins it: otherwise the time
+ * for a text of many such characters would grow with the square of its length.
  */
 const LINK =
   /(?<![\w)\]\\])\[(?:[^[\]|\\\n]|\\.)+\]\([ \t]*(?:<[^<>\n]*>|(?:[^ \t\n()<]|\([^ \t\n()<]*\))+)(?:[ \t]+(?:"[^"\n]*"|'[^'\n]*'|\([^()\n]*\)))?[ \t]*\)/
@@ -24,7 +24,7 @@ const UNDERLINED = /(?:^|\n[ \t]*\n)[^\s=~.\-][^\n]*\n(?:={3,}|-{3,})[ \t]*(?:\n
 const ITEM = /^ {0,3}(?:[-+*]|\d{1,9}[.)])[ \t]+[^\s-]/gm
 const BOLD = /(?:^|\s)(?:\*\*[^*\s][^*\n]*\*\*|__[^_\s][^_\n]*__)/m
 const CODE = /(?:^|[^`\w])`[^`'\n]+`(?![`_])/m
-/** Signs of reStructuredText and AsciiDoc, whose titles are underlined as well. */
+/** Signs of reStructuredText and AsciiDoc, which underline titles too. */
 const OTHER_MARKUP = /^\[[^\]\n]+\]$|^:[\w-]+:|::[ \t]*$|\blink(?:git)?:|^\.\. |``[^`\n]+``|:\w+:`/m
 
 const ITEMS_MIN = 2

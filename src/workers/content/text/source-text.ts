@@ -1,12 +1,12 @@
-/** Bytes at the beginning of a text that show markup and scripts. Decision. */
+/** Bytes at the beginning of a text in which markup and scripts are recognized. Decision. */
 export const SOURCE_HEAD_BYTES = 4_096
-/** Bytes at the end of a text that show markup and scripts. Decision. */
+/** Bytes at the end of a text in which markup and scripts are recognized. Decision. */
 export const SOURCE_TAIL_BYTES = 256
 
 /**
- * Kinds of text that override the structure. `document` is HTML, SVG or XML, and `script` a program: neither
- * a comma nor a `# comment` makes them CSV or Markdown. `fragment` begins with a tag, as no CSV does, but
- * Markdown may; `docstring` begins like a Python module, as no Markdown does, but CSV may.
+ * Kinds of text that override the structure. `document` is HTML, SVG or XML, and `script` a program: neither a comma
+ * nor a `# comment` makes them CSV or Markdown. `fragment` begins with a tag: it may be Markdown, but not CSV.
+ * `docstring` begins like a Python module: it may be CSV, but not Markdown.
  */
 export type SourceKind = 'document' | 'script' | 'fragment' | 'docstring'
 
@@ -22,7 +22,7 @@ const ROOTS = /^<(?:\?xml|\?php|!doctype|!entity|html|head|body|svg|script|style
 /** Tags with which Markdown files begin and end. */
 const IN_MARKDOWN = /^(?:p|div|center|img|a|br|picture|details|h[1-6]|table)$/
 
-/** Whether the text begins like a document, or with a tag that the very end closes. */
+/** Whether the text begins like a document, or with a tag that is closed at the very end. */
 function isDocument(markup: string, tail: string): boolean {
   if (ROOTS.test(markup)) return true
   const name = /^<([a-z][\w:.-]*)/i.exec(markup)?.[1]?.toLowerCase()
@@ -42,10 +42,10 @@ function withoutMarkupComments(head: string): string {
 
 /** Comments of the languages below, up to the first other line. */
 const COMMENTS = /^(?:\s+|(?:#|--)[^\n]*(?:\n|$))/
-/** Characters of a line that are examined, which bounds the time of an expression. */
+/** Characters of a line that are examined: this limits the time of an expression. */
 const LINE_CHARS_MAX = 500
 
-/** First statements of common languages. Prose must not match: each expression requires something that prose lacks there. */
+/** First statements of common languages. Prose must not match: each expression requires a part that prose does not have. */
 const STATEMENTS: readonly RegExp[] = [
   /^(?:\/[*/]|[ru]?''')/,
   /^(['"])use strict\1;?\s*$/,

@@ -7,7 +7,7 @@ import { JsonScanner } from './json.ts'
 import { isMarkdown, MARKDOWN_HEAD_BYTES } from './markdown.ts'
 import { SOURCE_HEAD_BYTES, SOURCE_TAIL_BYTES, sourceKind } from './source-text.ts'
 
-/** First bytes of a text that show a table that is not strict. Decision. */
+/** First bytes of a text in which a table that is not strict CSV is recognized. Decision. */
 const CSV_HEAD_BYTES = 65_536
 
 const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf] as const
@@ -19,7 +19,7 @@ export class TextScanner {
   readonly #tail = new TailWindow(SOURCE_TAIL_BYTES)
   readonly #json = new JsonScanner()
   readonly #csv = new CsvScanner()
-  /** False: every structure has its answer. */
+  /** False: every structure has been decided. */
   #isOpen = true
   /** Bytes of a byte order mark so far, or null once its presence is decided. */
   #markBytes: number | null = 0
@@ -65,12 +65,12 @@ export class TextScanner {
     return 'text/markdown'
   }
 
-  /** A text that begins like JSON is never CSV, however many commas are on its lines. */
+  /** A text that begins like JSON is never treated as CSV, however many commas its lines have. */
   #isLooseCsv(head: string): boolean {
     return !/^\s*[[{]/.test(head) && isLooseCsv(head, !this.#head.isFull)
   }
 
-  /** A valid text may begin with the mark's first byte and not with the mark: its bytes are read after all. */
+  /** A valid text may share only the first byte with the mark: its bytes are then read after all. */
   #withoutMark(chunk: Uint8Array, seen: number): Uint8Array {
     let at = 0
     while (
@@ -95,7 +95,7 @@ export class TextScanner {
 
 /**
  * Checks strict UTF-8 without NUL, over a stream of chunks: no overlong forms, no surrogates, nothing above
- * U+10FFFF, and no sequence that the end cuts off. Node's vectorized check does the work; this class handles
+ * U+10FFFF, and no sequence that is cut off at the end. Node's vectorized check does the work; this class handles
  * sequences across chunks.
  */
 export class Utf8Check {
@@ -126,7 +126,7 @@ export class Utf8Check {
     return this.fault === null
   }
 
-  /** @returns where the chunk continues after the completed sequence, or -1 when that is invalid */
+  /** @returns the place in the chunk after the completed sequence, or -1 when the sequence is invalid */
   #completeCut(chunk: Uint8Array): number {
     const missing = sequenceBytes(this.#cut[0] ?? 0) - this.#cutLength
     const taken = chunk.subarray(0, missing)
@@ -146,7 +146,7 @@ export class Utf8Check {
 
 const SEQUENCE_BYTES_MAX = 4
 
-/** Bytes of the sequence that a byte begins; any other byte counts as one and is checked with the rest. */
+/** Bytes of the sequence that begins with a byte; any other byte counts as one and is checked with the rest. */
 function sequenceBytes(lead: number): number {
   if (lead >= 0xf0 && lead < 0xf8) return 4
   if (lead >= 0xe0) return lead < 0xf0 ? 3 : 1
@@ -165,22 +165,22 @@ function wholeLength(chunk: Uint8Array): number {
 
 /** Lines before the records that are a title, a comment or empty. Decision. */
 const LEADING_LINES_MAX = 5
-/** Records of a table that does not follow RFC 4180, at least. Decision. */
+/** Fewest records of a table that does not follow RFC 4180. Decision. */
 const RECORDS_MIN = 3
-/** Fields of most records of such a table, at least. Decision. */
+/** Fewest fields of most records in such a table. Decision. */
 const FIELDS_MIN = 3
 /** Share of the records that have the most common number of fields. Decision. */
 const SAME_SHARE_MIN = 0.8
-/** The same share of a table in which no record has a single field. Decision. */
+/** The same share for a table in which no record has a single field. Decision. */
 const SAME_SHARE_MIN_WITHOUT_SINGLES = 0.6
-/** `sep=;` in the first line, by which programs give a spreadsheet the delimiter. */
+/** `sep=;` in the first line, with which programs name the delimiter for spreadsheets. */
 const SEPARATOR_LINE = /^"?sep=([,;\t|])"?\r?\n/i
 
 /**
  * Whether a text is a table as spreadsheets and programs write it: with a title, ragged records, or quotes
  * within fields.
  * @param head the text's first bytes, one character for each byte
- * @param isWhole whether these are the whole text
+ * @param isWhole whether `head` is the whole text
  */
 function isLooseCsv(head: string, isWhole: boolean): boolean {
   return [',', ';', '\t'].some((delimiter) => isTable(countFields(head, delimiter, isWhole)))
@@ -200,7 +200,7 @@ function isTable(counts: readonly number[]): boolean {
   const records = counts.slice(first).filter((fields) => fields > 0)
   const [most, same] = mostCommon(records)
   if (records.length < RECORDS_MIN || most < 2) return false
-  // Lines of prose often have a comma each; below a title they are a table.
+  // In prose, lines often have one comma each; below a title such lines are a table.
   if (same === records.length && first > 0) return true
   const isEach = records.every((fields) => fields >= 2)
   return (
@@ -246,7 +246,7 @@ function isEmpty(text: string, start: number, end: number): boolean {
   return end === start || (end === start + 1 && text[start] === '\r')
 }
 
-/** @returns the place of the quote that ends a field, where two quotes in a row stand for one; -1 if none does */
+/** @returns the place of the quote that ends a field; two consecutive quotes stand for one character. -1 when the field does not end */
 function closingQuote(text: string, from: number): number {
   for (let at = text.indexOf('"', from); at >= 0; at = text.indexOf('"', at + 2))
     if (text[at + 1] !== '"') return at

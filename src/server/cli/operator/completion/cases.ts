@@ -8,7 +8,7 @@ interface ScriptParts {
   readonly walk: string
 }
 
-/** The script of bash or zsh: functions that list the words of each place, and after them the function that calls these. */
+/** The script of bash or zsh: functions that list the words of each place, followed by the function that calls them. */
 export function casesScript(verbs: readonly VerbNode[], { head, places, walk }: ScriptParts): string {
   const option = ["  takes='' values=''", '  case "$1 $2" in', ...optionCases(verbs), '  esac']
   const argument = ["  values=''", '  case "$1 $2" in', ...argumentCases(verbs), '  esac']

@@ -61,7 +61,7 @@ function wordsOr(choices: readonly string[] | undefined, name: string | undefine
   return name === 'folder' ? 'folders' : 'any'
 }
 
-/** A text in one line, since the scripts have one line for each. */
+/** The text without line ends, since the scripts have one line for each text. */
 function lineOf(text: string): string {
   return text.replaceAll(/\s+/g, ' ').trim()
 }

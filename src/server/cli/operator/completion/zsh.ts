@@ -28,7 +28,7 @@ function describedNames({ names, about }: OptionNode): readonly string[] {
   return names.map((name) => described({ name, about }))
 }
 
-/** `path` would be the shell's own variable: `at` has the words of the verb. */
+/** The words of the verb are in `at`, because `path` is a variable of the shell itself. */
 const WALK = `_sluice() {
   local -a verbs options
   local takes='' values='' at='' option='' many='' word='' current=''

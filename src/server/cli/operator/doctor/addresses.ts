@@ -52,8 +52,8 @@ function withTls(tls: NonNullable<Config['tls']>): Finding {
 }
 
 /**
- * The finding about the admin address. In a container the node has to listen beyond loopback for probes: a
- * finding results where the internet reaches the address.
+ * The finding about the admin address. In a container the node has to listen beyond loopback for probes, so that
+ * only an address that the internet can reach is a finding.
  */
 function admin({ adminHost }: Addresses, own: readonly string[]): Finding {
   if (isLoopback(adminHost)) return good('admin_address', `only this machine can reach ${adminHost}`)
@@ -138,7 +138,7 @@ async function lookAtPlace(place: Place, { running, holderMsMax }: Look): Promis
   )
 }
 
-/** Compares only the ports: a node that listens on all addresses holds the port of each. */
+/** Compares only the ports: a node that listens on all addresses uses the port on each of them. */
 function samePort(one: string, other: string): boolean {
   return new URL(one).port === new URL(other).port
 }

@@ -4,7 +4,7 @@ import { doubtful, good, type Finding } from './finding.ts'
 
 /**
  * Milliseconds by which the clock of Postgres or of the object store may differ from that of this machine:
- * both clocks read expiries, leases and the signatures of webhooks and of object storage. Decision.
+ * expiries, leases and the signatures of webhooks and of object storage depend on both clocks. Decision.
  */
 export const CLOCK_SKEW_MS_MAX = 2_000
 

@@ -159,7 +159,7 @@ export function hardKill(find: () => string | null = findSetpriv): Finding {
   return doubtful('hard_kill', detail, 'install setpriv (util-linux)')
 }
 
-/** A node with the right turns the setting on at its start, so that a missing setting is no finding before. */
+/** A node with the permission turns the setting on at its start, so that a setting that is off is no finding before the start. */
 function listenerMigration(isRunning: boolean): Finding {
   const check = 'listener_migration'
   if (process.platform !== 'linux' || listenerMigrationIsOn()) return good(check, 'tcp_migrate_req is on')
@@ -173,8 +173,8 @@ function listenerMigration(isRunning: boolean): Finding {
 }
 
 /**
- * Findings about embedded Postgres that root keeps for data directories that are gone. Such a cluster only
- * takes disk space, so that the finding is no warning. Only root can read the folders.
+ * Findings about embedded Postgres that root keeps for data directories that no longer exist. Such a cluster
+ * only takes disk space, so the finding is not a warning. Only root can read the folders.
  */
 export async function clusters(
   outsideDir = OUTSIDE_DIR,
@@ -204,15 +204,15 @@ export async function clusters(
 }
 
 /**
- * Descriptors of a process below which doctor warns: with the streams of the default, a front then
- * holds fewer than 5,120 connections. Decision.
+ * Descriptors of a process below which doctor warns: with fewer, and the default number of streams, a front can
+ * hold fewer than 5,120 connections. Decision.
  */
 export const DESCRIPTORS_MIN = 8_192
 
 /**
- * The descriptors that a front may open: the limit of the running node, else of this process, which would
- * start it. Linux only.
- * @param streams long calls to providers that a front makes at once, for which it leaves descriptors
+ * The descriptors that a front may open: the limit of the running node, else the limit of this process, from
+ * which a node would be started. Linux only.
+ * @param streams concurrent long calls of a front to providers, which also need descriptors
  */
 export function descriptors({ running }: Pick<Look, 'running'>, streams: number): readonly Finding[] {
   const limits = processLimits(running === null ? 'self' : String(running.pid))
@@ -265,8 +265,8 @@ async function dataDirectory({
 }
 
 /**
- * Checks whether the control group of the running node, or of this process, which would start it, allows the
- * memory of its fronts; no finding without a limit.
+ * Checks whether the control group of the running node, else that of this process, from which a node would be
+ * started, allows the memory of its fronts; no finding without a limit.
  */
 function memory({ running, generation }: Pick<Look, 'running' | 'generation'>): readonly Finding[] {
   const allowed = memoryLimit(running?.pid)
@@ -282,7 +282,7 @@ export function memoryFinding(allowedBytes: number, fronts: number): Finding {
   return doubtful('memory', `${detail}; processes above the limit are killed`, fix)
 }
 
-/** Bytes, the smallest limit of its groups; Infinity: no limit, or none in version 2 of control groups. */
+/** The smallest memory limit of the control groups of a process, in bytes; Infinity: no limit, or none in version 2 of control groups. */
 function memoryLimit(pid: number | undefined): number {
   const limits = controlGroups('memory', { pid })
     .filter(({ version }) => version === 2)
@@ -305,7 +305,7 @@ const RISKY: Readonly<Record<string, string>> = {
 }
 const ANY_PORT = 443
 
-/** Findings about the settings of the gate; settings without a value have none. */
+/** Findings about the settings of the egress gate; a setting without a value has no finding. */
 export function egress({
   egressAllow,
   egressCaFile,

@@ -7,8 +7,8 @@ import { PROBE_FILE } from '../../../supervisor/data-directory/data-directory.ts
 import { codeOf, reasonOf } from '../../parts/reasons.ts'
 
 /**
- * The reason why one of these folders cannot be written, or null. An existing folder is tested by a file that
- * is synced and removed again; for a missing one its parent is tested.
+ * The reason why one of these folders cannot be written, or null. An existing folder is tested with a file that
+ * is synced and then removed; for a missing folder its parent is tested.
  */
 export async function whyNotWritable(folders: readonly string[]): Promise<string | null> {
   for (const folder of folders) {
@@ -21,11 +21,11 @@ export async function whyNotWritable(folders: readonly string[]): Promise<string
 /** The room for this user on the disk of a folder. */
 export interface Room {
   readonly bytes: number
-  /** Null where there are enough inodes, or the file system creates them on demand. */
+  /** Null when there are enough inodes, or the file system creates them on demand. */
   readonly inodesLeft: number | null
 }
 
-/** Free inodes below which a disk is nearly full, whatever bytes it has. Decision. */
+/** Free inodes below which a disk is nearly full, even if it has free bytes. Decision. */
 const FREE_INODES_MIN = 50_000
 /** Share of free inodes below which a small file system is nearly full. Decision. */
 const FREE_INODES_SHARE = 1 / 20
@@ -38,7 +38,7 @@ export async function roomAt(folder: string): Promise<Room> {
   }
 }
 
-/** The room as text; inodes are included where they are short. */
+/** The room as text; inodes are included when they run short. */
 export function roomText({ bytes, inodesLeft }: Room): string {
   return `${Math.floor(bytes / MIB)} MiB${inodesLeft === null ? '' : ` and ${inodesLeft} inodes`} free`
 }

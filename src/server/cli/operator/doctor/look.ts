@@ -15,7 +15,7 @@ export const STORE_MS_MAX = 3_000
 /** The input of every check. */
 export interface Look {
   readonly generation: Generation
-  /** The supervisor on this data directory. */
+  /** The supervisor that runs on this data directory; null: none. */
   readonly running: ProcessIdentity | null
   /** The published addresses of the running node; null also while it starts. */
   readonly runtime: Runtime | null
@@ -31,8 +31,8 @@ export interface LookProblem {
 }
 
 /**
- * The input of the checks of the installation. A data directory of another user hides everything that these
- * checks need, which is a finding.
+ * The input of the checks of the installation. If the data directory belongs to another user, these checks can
+ * read nothing in it, and this is the only finding.
  */
 export function lookAt(generation: Generation): Look | LookProblem {
   const { dataDir } = generation.config

@@ -18,12 +18,12 @@ export function platform(read: () => Platform = ownPlatform): Finding {
 }
 
 export interface FrontEndInput {
-  /** Folder from which the package is resolved: that of Sluice itself. */
+  /** Folder from which the package is resolved; absent: the folder of Sluice. */
   readonly root?: string
   readonly signal?: AbortSignal
 }
 
-/** Loads the binary in a process of its own, since the binary may end its process. */
+/** Loads the binary in a separate process, since the binary may end its process. */
 export function frontEnd({
   root = fileURLToPath(PACKAGE_ROOT),
   signal,

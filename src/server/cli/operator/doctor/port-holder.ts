@@ -7,10 +7,10 @@ const TABLES = ['/proc/net/tcp', '/proc/net/tcp6'] as const
 /** Columns of these tables. */
 const [LOCAL, STATE, INODE] = [1, 3, 9] as const
 
-/** Milliseconds to search the machine's processes for the holder of a port, whose name only helps. Decision. */
+/** Milliseconds to search the machine's processes for the one that holds a port; its name is only an aid. Decision. */
 export const HOLDER_MS_MAX = 1_000
 
-/** Name and pid of a process that listens on a TCP port of this machine; null where the system does not show it in time. */
+/** Name and pid of a process that listens on a TCP port of this machine; null when the system does not show it in time. */
 export async function holderOf(port: number, msMax: number): Promise<string | null> {
   const sockets = new Set((await Promise.all(TABLES.map((table) => socketsIn(table, port)))).flat())
   if (sockets.size === 0) return null

@@ -19,7 +19,7 @@ export async function redis({ generation: { config }, runtime, storeMsMax }: Loo
   let cause: unknown = null
   const log = {
     ...stderrLog,
-    // Sentinels that are away have lines too.
+    // Unreachable sentinels are logged too, as other events.
     warn: (event: string, fields: Readonly<Record<string, unknown>> = {}) => {
       if (event === 'redis_away') cause ??= fields['cause']
     },

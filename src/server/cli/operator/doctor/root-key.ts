@@ -21,7 +21,7 @@ export function rootKey(config: Sources): Finding {
   }
 }
 
-/** Root keys that wrap rows and are missing here: a start refuses in the same words. */
+/** Root keys that wrap rows and are missing here: a node refuses to start for the same reason. */
 export async function missingKeys(
   sql: Queryable,
   config: Sources & Pick<Config, 'rootKeysLost'>,

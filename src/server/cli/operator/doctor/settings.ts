@@ -10,7 +10,7 @@ import { catalogueChoice, catalogueName } from '../../parts/load-models.ts'
 import { unsetKeys } from '../../models/models.ts'
 import { bad, doubtful, good, type Finding } from './finding.ts'
 
-/** Warns about unknown settings; wrong values have ended doctor before. */
+/** Warns about unknown settings; doctor has already failed on wrong values. */
 export function settings({ unknown }: Generation): readonly Finding[] {
   return unknown.map((name) => {
     const near = nearest(name, Object.keys(Settings.properties))

@@ -27,7 +27,7 @@ type InBucket = Extract<ObjectsConfig, { kind: 's3' }>
 
 async function onDisk({ generation: { config } }: Look, { folder }: OnDisk): Promise<readonly Finding[]> {
   const place = placeOfObjects(config)
-  // Folders below may belong to another user, where a node once ran as that user.
+  // Its subfolders may belong to another user, if a node once ran as that user.
   const made = ['staging', 'objects'].map((name) => join(folder, name)).filter((path) => existsSync(path))
   const problem = await whyNotWritable([folder, ...made])
   if (problem !== null)
@@ -67,10 +67,10 @@ async function room(place: string, folder: string, what = ''): Promise<Finding> 
   )
 }
 
-/** A problem where the objects belong to another installation, with which a node refuses to start. */
+/** A problem where the objects belong to another installation, in which case a node refuses to start. */
 export async function owner(config: Pick<Config, 'objects'>, mark: string): Promise<readonly Finding[]> {
   const place = await objectsPlace(config)
-  // The check of the storage reports a place that is away.
+  // An unreachable place is reported by the check of the storage.
   const seen = await place.mark.read().catch(() => null)
   if (seen === null || seen === mark) return []
   const { detail, fix } = placeOfAnother(place)

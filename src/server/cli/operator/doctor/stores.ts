@@ -25,7 +25,7 @@ import { missingKeys } from './root-key.ts'
 import { owner } from './storage.ts'
 
 const EXTERNAL = 'external'
-/** Round trips; the shortest counts, since the others waited for something else. */
+/** Round trips to measure; the shortest counts, since the others include other waits. */
 const TRIPS = 3
 const READ_ONLY_FIX =
   'promote the server or turn off its default_transaction_read_only; if it is a replica, list all hosts in ' +
@@ -60,7 +60,7 @@ interface Place extends Pick<PostgresAddress, 'remarks' | 'pooler'> {
 
 interface Reached {
   readonly reached: readonly Finding[]
-  /** True when the schema is that of this version. */
+  /** True when the schema has the version of this program. */
   readonly isCurrent: boolean
 }
 
@@ -81,7 +81,7 @@ async function reach(sql: Sql, { where, remarks, pooler }: Place, { now }: Look)
   }
 }
 
-/** Checks of rows; a failure caused by large or locked tables does not mean that Postgres is away. */
+/** Checks of rows; large or locked tables can make one fail although Postgres works. */
 async function inRows(
   store: Store,
   { storeMsMax, generation: { config } }: Look,
@@ -108,10 +108,7 @@ async function inRows(
   }
 }
 
-/**
- * Place of the database in words. Backups need the place of the embedded one: run by root it lies outside of
- * the data directory.
- */
+/** Description of where the database is. Backups need the place of the embedded one: when root runs the node, it is outside the data directory. */
 function placeOf({ databaseUrl, dataDir }: Pick<Config, 'databaseUrl' | 'dataDir'>): string {
   if (databaseUrl !== null) return EXTERNAL
   const folder = clusterFolderOf(dataDir)
@@ -191,7 +188,7 @@ async function migrations(sql: Sql): Promise<Finding> {
   }
 }
 
-/** Warns about webhooks whose delivery was given up. */
+/** Warns about webhooks that could not be delivered and are no longer retried. */
 async function webhooks(sql: Queryable): Promise<Finding> {
   const counts = await countDeliveries(sql)
   const advice = deadLetters(counts)
@@ -201,7 +198,7 @@ async function webhooks(sql: Queryable): Promise<Finding> {
 }
 
 /**
- * Checks the operator's organization: a typing error in the setting excludes every user from the dashboard;
+ * Checks the operator's organization: a typing error in the setting locks every user out of the dashboard;
  * without the setting the oldest organization counts.
  */
 async function operator(
@@ -221,7 +218,7 @@ async function operator(
   ]
 }
 
-/** A problem where Postgres is older than the data directory: paid calls are refused. */
+/** A problem when Postgres is older than the data directory: paid calls are refused then. */
 async function money(sql: Queryable, { dataDir }: Pick<Config, 'dataDir'>): Promise<readonly Finding[]> {
   const node = nodeIn(dataDir)
   const behind = node === null ? 0 : await stepsBehind(sql, { node, kept: readCount(dataDir) })
@@ -237,8 +234,8 @@ async function money(sql: Queryable, { dataDir }: Pick<Config, 'dataDir'>): Prom
 }
 
 /**
- * Warns about nodes whose fronts hold money that no process will return: for this node those whose journal
- * has no file, for others those without a live front. Design §6.
+ * Warns about nodes whose fronts hold money that no process will return: on this node, fronts whose journal
+ * has no file; on other nodes, fronts that no longer run. Design §6.
  */
 export async function journals(
   sql: Queryable,

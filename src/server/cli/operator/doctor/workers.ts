@@ -22,7 +22,7 @@ import { catalogueChoice } from '../../parts/load-models.ts'
 import { doubtful, type Finding, good } from './finding.ts'
 import type { Look } from './look.ts'
 
-/** Checks the load of a running node, whose numbers `sluice scale` may have changed; else the numbers of the settings. */
+/** Checks the load of a running node, whose process counts `sluice scale` may have changed; without one, the counts in the settings. */
 export async function workers({ generation, runtime }: Look): Promise<readonly Finding[]> {
   const seen = runtime === null ? null : await lookAtLoad(runtime.adminUrl)
   if (seen !== null) return [...adviceOn(seen.load, seen.cores), ...tiers(generation, seen.metrics)]
@@ -32,7 +32,7 @@ export async function workers({ generation, runtime }: Look): Promise<readonly F
   return advice === null ? [finding] : [finding, doubtful('load', advice.detail, advice.fix)]
 }
 
-/** Tiers that providers reported and the catalogue has no price of. */
+/** Tiers that providers reported and for which the catalogue has no price. */
 function tiers({ config }: Look['generation'], metrics: string): readonly Finding[] {
   const counts = unpricedTiersIn(metrics)
   if (counts.length === 0) return []
@@ -42,7 +42,7 @@ function tiers({ config }: Look['generation'], metrics: string): readonly Findin
   return advice === null ? [] : [doubtful('tiers', advice.detail, advice.fix)]
 }
 
-/** Milliseconds between the two looks at a running node: the checks judge the load of this time. Decision. */
+/** Milliseconds between the two reads of a running node's metrics: the checks judge the load of this period. Decision. */
 const LOOK_MS = 1_000
 
 interface NodeLook {
@@ -54,7 +54,7 @@ interface NodeLook {
 /** Reads the metrics of a running node twice; null when it does not answer. */
 async function lookAtLoad(adminUrl: string): Promise<NodeLook | null> {
   const [before, quota] = [cpuTimes(), new QuotaWatch()]
-  // Metrics count since the previous look, by any reader: the first look only begins a new period.
+  // Figures cover the time since the previous read, by any reader: this first read only begins a new period.
   if ((await readAdmin(adminUrl, '/metrics')) === null) return null
   await after(LOOK_MS)
   const text = await readAdmin(adminUrl, '/metrics')
@@ -79,7 +79,7 @@ export function adviceOn(load: NodeLoad, cores: Cores): readonly Finding[] {
     : [counts, { check: 'load', level: 'ok', detail: loadText(load) }]
 }
 
-/** The effective numbers, and the numbers of the settings where they differ. */
+/** The effective process counts, and the counts in the settings where they differ. */
 function countsText(
   { fronts, workers }: Configured,
   runners: number,

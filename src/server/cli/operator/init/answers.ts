@@ -10,7 +10,7 @@ export type SettingName = keyof typeof Settings.properties & string
 /** Texts of settings as answered; a missing setting keeps its default. */
 export type Answers = Readonly<Partial<Record<SettingName, string>>>
 
-/** Settings with an option. Settings that contain passwords have none, since every user of a machine sees arguments. */
+/** Settings with an option. Settings that contain passwords have no option, since all users of a machine can see arguments. */
 export const OPTIONS: readonly {
   readonly setting: SettingName
   readonly flags: string
@@ -33,7 +33,7 @@ export const OPTIONS: readonly {
   { setting: 'SLUICE_ROOT_KEY_FILE', flags: '--root-key <file>', about: 'root key file; created if missing' },
 ]
 
-/** Settings that come from the environment or a hidden prompt. */
+/** Settings that are read from the environment or a hidden prompt. */
 export const HIDDEN = [
   'DATABASE_URL',
   'REDIS_URL',
@@ -56,7 +56,7 @@ export function answersGiven(): Answers {
   return Object.fromEntries(Object.entries(settingsGiven()).filter(([name]) => ASKED.has(name)))
 }
 
-/** Adds the settings that the file always contains: the file means the same in another folder and in a later version. */
+/** Adds the settings that the file always contains, so that it has the same effect in another folder and in a later version. */
 export function withDefaults(answers: Answers): Answers {
   const written = (['SLUICE_DATA', 'SLUICE_HOST', 'SLUICE_PORT', 'SLUICE_ADMIN_PORT'] as const).map(
     (name) => [name, defaultOf(name)],
@@ -69,7 +69,7 @@ export function defaultOf(name: SettingName): string {
   return 'default' in schema ? String(schema.default) : ''
 }
 
-/** The fault of one answer together with the others; undefined: none. */
+/** The fault of an answer in combination with the others; undefined: none. */
 export function faultOf(name: SettingName, text: string, others: Answers): string | undefined {
   if (text.trim() === '') return 'An answer is required.'
   const found = problemsOf({ ...others, [name]: text.trim() }).find((problem) => problem.name === name)
@@ -143,7 +143,7 @@ export function fileText(answers: Answers): string {
   return `${JSON.stringify(Object.fromEntries(members), null, 2)}\n`
 }
 
-/** Settings of the environment that differ from the answers and win at a start. */
+/** Settings in the environment that differ from the answers and would override them at a start. */
 export function overruled(answers: Answers): readonly string[] {
   const texts: Texts = settingsGiven()
   return Object.keys(texts).filter((name) => texts[name] !== answers[name as SettingName])

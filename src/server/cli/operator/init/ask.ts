@@ -10,7 +10,7 @@ export interface Asker {
 
 export interface Question {
   readonly message: string
-  /** The answer of Enter alone. */
+  /** The answer if the user only presses Enter. */
   readonly initial: string
   /** Returns the fault of an answer; undefined: none. */
   check(text: string): string | undefined

@@ -19,7 +19,7 @@ export function openTerminal(title: string): Asker {
   }
 }
 
-/** Sets a size: some terminals report 0 columns, at which a line would be empty. */
+/** Sets a size, since some terminals report 0 columns, which would leave no room for a line. */
 function giveSize(stream: WriteStream): void {
   if (stream.isTTY && !(stream.columns > 0)) [stream.columns, stream.rows] = [COLUMNS, ROWS]
 }

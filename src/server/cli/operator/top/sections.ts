@@ -18,7 +18,7 @@ export interface Section {
   readonly each: number
   /** The section with the lowest rank gets its lines first. */
   readonly rank: number
-  /** True for a list whose end need not fit on a screen. */
+  /** True for a long list, whose end may be cut off. */
   readonly isLong?: boolean
 }
 
@@ -255,13 +255,13 @@ interface Column<Row> {
   readonly title: string
   /** Figures are aligned to the right. */
   readonly side: 'left' | 'right'
-  /** On a narrow terminal the columns with the highest rank are left out first; 0 stays. */
+  /** On a narrow terminal the columns with the highest rank are omitted first; rank 0 is always shown. */
   readonly rank: number
   cell(row: Row): string
   tone?(row: Row): Tone
 }
 
-/** Columns that the first column keeps before another one is left out. */
+/** Least width of the first column before another column is left out. */
 const FIRST_COLUMNS_MIN = 12
 /** Columns between two columns of the table. */
 const GAP = 2

@@ -33,7 +33,7 @@ function cutLine(line: Line, columns: number): Line {
   return columns < 1 ? [] : [...cut, piece('…', 'faint')]
 }
 
-/** Columns that a terminal gives a text. */
+/** Columns that a text takes on a terminal. */
 export function widthOf(text: string): number {
   let width = 0
   for (const sign of text) width += widthOfSign(sign)

@@ -14,7 +14,7 @@ export interface BurnDownProps {
   readonly refused?: Refused
 }
 
-/** What was left of a limit since its window began, and what is forecast to its end, drawn and in words. */
+/** The amount left of a limit since its window began, and its forecast until the window ends, as a drawing and as text. */
 export function BurnDown({ burned, nowMs, refused = NONE_REFUSED }: BurnDownProps): ComponentChild {
   const { limit, interval } = burned
   const { startMs } = windowOf(interval, nowMs)
@@ -55,8 +55,9 @@ const DAY_MS = 86_400_000
 const NONE_REFUSED: Refused = { calls: 0, isPartial: false }
 
 /**
- * `$12.30 at the end, in 9 days`; `runs out in 3 days at $4.10/day`; of a limit that refuses calls no forecast,
- * but `refusing calls now (142 in the last hour)`, or without the beginning where a rest is left.
+ * `$12.30 at the end, in 9 days`; `runs out in 3 days at $4.10/day`. A limit that refuses calls has no
+ * forecast: `refusing calls now (142 in the last hour)` when it is used up, `142 calls refused in the last
+ * hour` when an amount is left.
  */
 export function forecastText(burned: Burned, nowMs: number, refused: Refused = NONE_REFUSED): string {
   const { usdADay, atEnd, usedUpMs } = forecastOf(burned, nowMs)

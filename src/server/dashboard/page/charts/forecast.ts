@@ -1,4 +1,4 @@
-/** What a limit of money will come to: windows, rates and the rest of a limit over time. All days are of UTC. */
+/** Forecasts of spending limits: windows, rates and the amount left over time. All days are in UTC. */
 
 export type Interval = 'daily' | 'weekly' | 'monthly' | 'lifetime'
 
@@ -9,14 +9,14 @@ const RATE_DAYS = 7
 const RATE_MS_MIN = 3_600_000
 /** Days drawn before and after now for a limit that never resets. */
 const OPEN_DAYS = 30
-/** Milliseconds from now after which nothing is forecast. */
+/** Milliseconds from now up to which a forecast is made. */
 const FORESEEN_MS = 3_650 * DAY_MS
 
 export const FORECAST_RULE =
   'Forecasts extend your average daily spend of the last seven days (UTC) to the end of the budget period.'
 
 export interface Day {
-  /** Seconds since 1970 at which it begins. */
+  /** Start of the day, in seconds since 1970. */
   readonly at: number
   readonly usd: number
 }
@@ -26,7 +26,7 @@ export interface Burned {
   readonly limit: number
   readonly spent: number
   readonly interval: Interval
-  /** What counted against it, oldest day first; also before the window. */
+  /** Spend that counted against the limit, oldest day first, including days before the window. */
   readonly days: readonly Day[]
 }
 
@@ -38,9 +38,9 @@ export interface Window {
 
 export interface Forecast {
   readonly usdADay: number
-  /** What is spent when the window ends; null: it does not end. */
+  /** Spend at the end of the window; null: the window does not end. */
   readonly atEnd: number | null
-  /** When nothing is left, within the window; null: it lasts. */
+  /** Instant within the window at which the limit is used up; null: it lasts. */
   readonly usedUpMs: number | null
 }
 
@@ -83,10 +83,10 @@ function rateOf(days: readonly Day[], nowMs: number): number {
   return spent.reduce((sum, { usd }) => sum + usd, 0) / Math.max(RATE_MS_MIN, nowMs - first.at * 1_000)
 }
 
-/** Milliseconds since 1970, and the USD that are left then. */
+/** An instant in milliseconds since 1970, and the USD left at that instant. */
 export type Left = readonly [atMs: number, usd: number]
 
-/** What was left at the begin of each day of the window, and now: known backwards from what is left now. */
+/** The amount left at the beginning of each day of the window, and now; calculated backwards from the amount left now. */
 export function leftOver({ limit, spent, interval, days }: Burned, nowMs: number): readonly Left[] {
   const { startMs } = windowOf(interval, nowMs)
   let left = limit - spent

@@ -11,7 +11,7 @@ export interface LegendChartProps extends Omit<TimeChartProps, 'events' | 'onLoo
   readonly events: readonly HistoryEvent[]
 }
 
-/** A chart with a button for each of its lines, which takes the line away, and the same as a table. */
+/** A chart with a button for each line, which hides the line, and with the same data as a table. */
 export function LegendChart({ lines, events, ...chart }: LegendChartProps): ComponentChild {
   const { title, sinceS, grainS, isStacked, format, timeOf } = chart
   const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set())
@@ -76,7 +76,7 @@ interface HistoryTableProps {
   timeOf(second: number): string
 }
 
-/** What a chart shows, for who reads it as text: the newest points, and the events. Made when it is opened. */
+/** The data of a chart as a table for screen readers: the newest points, and the events. Created when it is opened. */
 function HistoryTable(props: HistoryTableProps): ComponentChild {
   const [isOpen, setOpen] = useState(false)
   return (

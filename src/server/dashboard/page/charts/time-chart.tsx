@@ -3,7 +3,7 @@ import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from 'pr
 
 export interface ChartLine {
   readonly name: string
-  /** Names of classes that give it a colour, and dashes. */
+  /** Class names that set its color and dashes. */
   readonly look: string
   readonly values: readonly (number | null)[]
 }
@@ -26,9 +26,9 @@ export interface TimeChartProps {
   readonly isStacked?: boolean
   format(value: number | null | undefined): string
   timeOf(second: number): string
-  /** The point that is looked at, from 0; null: none. */
+  /** Index of the point under the pointer, from 0; null: none. */
   onLook(point: number | null): void
-  /** A part was chosen, in seconds since 1970; left out: none can be. */
+  /** Called when a range was selected, in seconds since 1970; absent: no range can be selected. */
   onRange?(sinceS: number, untilS: number): void
   /** All is wanted again. */
   onReset?(): void
@@ -37,10 +37,10 @@ export interface TimeChartProps {
 const HEIGHT = 220
 const LEFT = 60
 const BOTTOM = 24
-/** Pixels of a time below the drawing. */
+/** Width in pixels of a time label below the drawing. */
 const TICK_WIDTH = 90
 
-/** Lines over time, drawn by ourselves: a range is chosen by the pointer or by keys. */
+/** Lines over time, drawn without a library. A range is selected with the pointer or the keyboard. */
 export function TimeChart(props: TimeChartProps): ComponentChild {
   const {
     title,
@@ -166,7 +166,7 @@ function Drawing({ scale, width, range, ...props }: DrawingProps): ComponentChil
   )
 }
 
-/** The width of an element, whenever it changes. */
+/** The width of an element, updated whenever it changes. */
 function useWidth(): { readonly box: { current: HTMLDivElement | null }; readonly width: number } {
   const box = useRef<HTMLDivElement | null>(null)
   const [width, setWidth] = useState(0)
@@ -181,31 +181,31 @@ function useWidth(): { readonly box: { current: HTMLDivElement | null }; readonl
   return { box, width }
 }
 
-/** Points that a long step of the keyboard goes. */
+/** Points that a long step of the keyboard moves. */
 const LONG_STEP = 10
 
 interface RangeProps {
   readonly points: number
-  /** From the first point up to the last, which belongs to it; undefined: none is chosen. */
+  /** Called with the first and the last point of the range, both included; undefined: no range can be selected. */
   readonly onRange: ((first: number, last: number) => void) | undefined
   readonly onReset: (() => void) | undefined
 }
 
 interface Range {
-  /** The point that is looked at; null: none. */
+  /** The point under the cursor; null: none. */
   readonly cursor: number | null
-  /** What is marked, in order; null: nothing. */
+  /** The marked points, in order; null: none. */
   readonly marked: readonly [first: number, last: number] | null
   move(point: number | null): void
   grasp(point: number): void
-  /** Ends the marking, and takes the range where it is one. */
+  /** Ends the marking, and applies it if it is a range. */
   release(): void
-  /** Forgets what was marked. */
+  /** Clears the marking. */
   drop(): void
   key(event: KeyboardEvent): void
 }
 
-/** A point that is looked at, and a range that is marked, by the pointer or by keys. */
+/** The point under the cursor and the marked range, set with the pointer or the keyboard. */
 function useRange({ points, onRange, onReset }: RangeProps): Range {
   const [cursor, setCursor] = useState<number | null>(null)
   const [anchor, setAnchor] = useState<number | null>(null)
@@ -258,13 +258,13 @@ const TOP = 8
 const RIGHT = 12
 
 interface Scale {
-  /** Values of the lines of the grid, the lowest first; the last is the top. */
+  /** Values of the grid lines, the lowest first; the last is the top of the scale. */
   readonly grid: readonly number[]
-  /** Pixels from a point to the end of its place where bars stand around points; 0: lines end at points. */
+  /** Pixels from a point to the edge of its slot, for bars, which are centered on points; 0: lines, which end at points. */
   readonly half: number
   x(point: number): number
   y(value: number): number
-  /** The point at a place, in whole points. */
+  /** The whole point nearest to a horizontal position. */
   pointAt(x: number): number
 }
 
@@ -301,10 +301,10 @@ function niceStep(most: number): number {
   return (NICE.find((nice) => nice * power >= rough) ?? 10) * power
 }
 
-/** A ring around the place that a path has come to, as wide as the eye finds. */
+/** A ring around the current position of a path, just large enough to be seen. */
 const DOT = 'm-2 0a2 2 0 1 0 4 0a2 2 0 1 0 -4 0'
 
-/** The path of a line; where nothing was measured it has a gap, and a point alone is a dot. */
+/** The path of a line; it has gaps where nothing was measured, and a single point is a dot. */
 export function pathOf(values: readonly (number | null)[], { x, y }: Pick<Scale, 'x' | 'y'>): string {
   let path = ''
   let isOn = false
@@ -319,11 +319,11 @@ export function pathOf(values: readonly (number | null)[], { x, y }: Pick<Scale,
   return path
 }
 
-/** Share of its place that a bar takes, and the most pixels of half a bar. */
+/** Share of its slot that a bar fills, and the most pixels of half a bar. */
 const BAR_SHARE = 0.7
 const HALF_BAR_MAX = 24
 
-/** Each line on top of those before it. */
+/** Stacks each line on top of the previous ones. */
 export function stackOf(lines: readonly (readonly (number | null)[])[]): readonly (readonly number[])[] {
   const tops: number[][] = []
   for (const values of lines) tops.push(values.map((value, at) => (tops.at(-1)?.[at] ?? 0) + (value ?? 0)))
@@ -351,7 +351,7 @@ const DAY_S = 86_400
 const MINUTE_S = 60
 const STEPS_S = [10, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 21_600, 43_200, DAY_S]
 
-/** Points at which a time stands below the drawing: round ones, about as many as have room. */
+/** Points with a time label below the drawing: round times, about as many as fit. */
 export function ticksOf(
   sinceS: number,
   grainS: number,
@@ -359,7 +359,7 @@ export function ticksOf(
 ): number[] {
   const spanS = points * grainS
   const stepS = STEPS_S.find((step) => spanS / step <= room) ?? DAY_S * Math.ceil(spanS / DAY_S / room)
-  // Days of spend are those of UTC, as budgets are.
+  // Days of spend are in UTC, as budgets are.
   const zone = grainS < DAY_S ? zoneS(sinceS) : 0
   const first = Math.ceil((sinceS - zone) / stepS) * stepS + zone
   const ticks: number[] = []

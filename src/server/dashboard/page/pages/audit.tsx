@@ -69,7 +69,7 @@ function Audit(context: PageContext): ComponentChild {
   )
 }
 
-/** The log is read from its end: its length is not counted. */
+/** Steps through the log from its end; the length of the log is not counted. */
 function Steps({
   before,
   next,
@@ -169,12 +169,12 @@ const OUTCOMES: readonly (readonly [NonNullable<ListAuditQuery['outcome']> | '',
   ['refused', 'Refused'],
 ]
 
-/** What the address asks for; instants as ISO 8601. */
+/** The search in the address; instants are in ISO 8601. */
 function searchOf(query: URLSearchParams): Search {
   return Object.fromEntries(NAMES.map((name) => [name, query.get(name) ?? ''])) as Search
 }
 
-/** Fields of a search that begins when asked to: each is matched as a whole, so that half a word finds nothing. */
+/** The search form, which searches only when submitted: values are matched as a whole, so that a half-typed word would find nothing. */
 function AuditSearch({
   context: { query, setQuery },
   names: { keys, workspaces },
@@ -239,7 +239,7 @@ function AuditSearch({
   )
 }
 
-/** What the fields hold: of instants the time on the wall, as a field of the browser has it. */
+/** The values of the fields; instants become local times, as the browser's fields need them. */
 function fieldsOf(search: Search): Search {
   return { ...search, since: localOf(search.since), until: localOf(search.until) }
 }
@@ -269,7 +269,7 @@ interface EventDialogProps {
   onClose(): void
 }
 
-/** One event: who did it to what, and what can be seen of it before and after. */
+/** One event: who changed which object, and the object's visible state before and after. */
 function EventDialog({ event, names, onClose }: EventDialogProps): ComponentChild {
   const {
     n,
@@ -348,7 +348,7 @@ interface Change {
   readonly isOther: boolean
 }
 
-/** Fields of both, those that are other first; what is no object is a field of its own. */
+/** Fields of both states, changed ones first; a value that is not an object counts as one field. */
 function changesOf(before: unknown, after: unknown): readonly Change[] {
   const [old, now] = [shownFields(before), shownFields(after)]
   const changes = [...new Set([...Object.keys(old), ...Object.keys(now)])].map((field): Change => {

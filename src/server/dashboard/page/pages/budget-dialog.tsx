@@ -15,7 +15,7 @@ export const INTERVALS: Readonly<Record<BudgetInterval, string>> = {
   lifetime: 'lifetime',
 }
 
-/** A budget that is to be set or changed; without a limit it is a new one. */
+/** The budget to set or change; without a limit it is a new one. */
 interface Input {
   readonly workspace: string
   readonly interval: BudgetInterval
@@ -41,7 +41,7 @@ interface BudgetDialogProps extends Pick<PageContext, 'api' | 'say'> {
   onClose(): void
 }
 
-/** Asks for a new budget, or for another limit of one. */
+/** Dialog to create a budget or change the limit of one. */
 export function BudgetDialog(props: BudgetDialogProps): ComponentChild {
   const { api, say, workspaces, first, onDone, onDelete, onClose } = props
   const [input, setInput] = useState(first)
@@ -120,7 +120,10 @@ export const leftOf = ({
 
 type Force = 'now' | 'overdrawn' | 'pending'
 
-/** For an overdrawn limit without borrowed money no more is spent: the API's `pending` then means that it must reset or be raised. */
+/**
+ * How far a limit is in effect. The API reports an overdrawn limit without lent money as `pending`, although
+ * no more is spent: it must reset or be raised.
+ */
 export function forceOf(budget: Pick<Budget, 'effective' | 'lent_usd' | 'spent_usd' | 'limit_usd'>): Force {
   if (budget.effective === 'now') return 'now'
   return budget.lent_usd === 0 && leftOf(budget) < 0 ? 'overdrawn' : 'pending'

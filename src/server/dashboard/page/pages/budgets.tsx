@@ -18,7 +18,7 @@ import { BudgetDialog, forceOf, FORCES, inputOf, INTERVALS, leftOf, newInput } f
 import { counted, daysOf, type Spend } from './spend-sums.ts'
 import type { Refusals } from './subjects/refusals.ts'
 
-/** Workspaces whose budgets are shown at once: each is a call of its own. */
+/** Workspaces whose budgets are shown at once: each needs a separate call. */
 const WORKSPACES_SHOWN = 10
 /** A budget, and whether spend on the workspace's own provider keys counts. */
 export interface LimitedBudget extends Budget {
@@ -91,7 +91,7 @@ interface BudgetDialogsProps extends Pick<BudgetsProps, 'context' | 'workspaces'
   onDone(): void
 }
 
-/** The dialog for a new budget or another limit, and the question before one is deleted. */
+/** The dialogs to create a budget, to change its limit, and to confirm its deletion. */
 function BudgetDialogs({
   context,
   workspaces,
@@ -180,7 +180,7 @@ export function BudgetsPager({
   )
 }
 
-/** Of workspaces that the address leads to; none when they cannot be had, undefined before they are. */
+/** Ids of the workspaces on the current page of the list; empty when they cannot be loaded, undefined while they are loading. */
 export function shownOf(
   { loaded: { value, problem } }: Workspaces,
   query: URLSearchParams,
@@ -191,7 +191,7 @@ export function shownOf(
   )
 }
 
-/** Some limit is not obeyed everywhere yet: it will be soon. */
+/** True while some limit is not yet enforced by all fronts. */
 export function isPending(budgets: readonly Budget[]): boolean {
   return budgets.some((budget) => forceOf(budget) === 'pending')
 }
@@ -281,7 +281,7 @@ function columnsOf(input: ColumnsInput): readonly Column<LimitedBudget>[] {
   ]
 }
 
-/** Of the budgets of a workspace the one that refuses calls, when one does. */
+/** True for the budget of a workspace with the least amount left: if one refuses calls, it is this one. */
 function isTightest(budget: Budget, all: readonly Budget[]): boolean {
   const others = all.filter(({ workspace_id: id }) => id === budget.workspace_id)
   return others.every((other) => leftOf(other) >= leftOf(budget))

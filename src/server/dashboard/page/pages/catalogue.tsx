@@ -31,11 +31,11 @@ const SORTS: readonly (readonly [ModelSort | '', string])[] = [
 
 interface CatalogueProps {
   readonly context: PageContext
-  /** The only provider of what is listed; left out: the address says which. */
+  /** Lists only models of this provider; absent: of the provider in the address. */
   readonly provider?: string
 }
 
-/** Models that can be called, searched and page by page: there may be very many. */
+/** Models that can be called, with search and pages, since there may be very many. */
 export function Catalogue({ context, provider: only }: CatalogueProps): ComponentChild {
   const { api, query, setQuery } = context
   const [words, kind, provider, sort] = [
@@ -135,7 +135,7 @@ function priceOf(model: Model, videos: VideoPrices): string {
 
 type VideoPrices = ReadonlyMap<string, string>
 
-/** Videos are priced apart from tokens; without these prices the rest of the catalogue is still there. */
+/** Prices of videos, which are loaded separately: the catalogue is shown even if they cannot be loaded. */
 export function useVideoPrices({ api }: PageContext): VideoPrices {
   const { value } = useLoaded(
     async (signal) => {

@@ -16,7 +16,7 @@ interface DeliveryDialogProps {
 export function DeliveryDialog({ delivery, replay, onClose }: DeliveryDialogProps): ComponentChild {
   const { id, host, state, job_id: job, workspace_slug: workspace, attempts } = delivery
   const [due, ended] = [delivery.due_at, delivery.ended_at]
-  // An open dialog would cover the message about it, or a question.
+  // Closes the dialog first: it would cover the message about the delivery, or a question.
   const again = (): void => (onClose(), replay(delivery))
   return (
     <Dialog title={`Webhook to ${host}`} onClose={onClose}>

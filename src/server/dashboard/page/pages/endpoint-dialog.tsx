@@ -26,7 +26,7 @@ export interface EndpointDialogProps {
   onDeleted(): void
 }
 
-/** A private endpoint, and what can be done to it in its state. */
+/** A private endpoint and the actions available in its state. */
 export function EndpointDialog(props: EndpointDialogProps): ComponentChild {
   const {
     context: { api },
@@ -96,7 +96,7 @@ function EndpointFacts({ endpoint }: { readonly endpoint: WholeEndpoint }): Comp
 }
 
 type Turn = 'activate' | 'enable' | 'disable'
-/** The action offered in each state, in addition to validating an endpoint that is not in use. */
+/** The action offered in each state. An endpoint that is not in use can also be validated. */
 const TURNS: Readonly<Record<EndpointStatus, Turn>> = {
   draft: 'activate',
   disabled: 'enable',
@@ -104,7 +104,7 @@ const TURNS: Readonly<Record<EndpointStatus, Turn>> = {
 }
 const WORDS: Readonly<Record<Turn, string>> = { activate: 'Activate', enable: 'Enable', disable: 'Disable' }
 
-/** Turning it on and off, and an end to it. */
+/** Buttons to turn the endpoint on or off and to delete it. */
 function Deeds({
   context: { api, say },
   endpoint,

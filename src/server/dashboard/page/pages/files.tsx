@@ -70,7 +70,7 @@ const columnsOf = (query: URLSearchParams): readonly Column<AdminStorageShape>[]
   },
 ]
 
-/** What is stored, by workspace, and what was swept away. */
+/** Stored files by workspace, and the files that were swept. */
 function Files(context: PageContext): ComponentChild {
   const { api, query, setQuery } = context
   const looked = query.get('of')
@@ -135,7 +135,7 @@ function LastSweep({ sweep }: { readonly sweep: Sweep | null }): ComponentChild 
   )
 }
 
-/** What a sweep counts, as one thing and as several of it. */
+/** The things that a sweep counts, in singular and plural. */
 const SWEPT_WORDS: Readonly<Record<string, readonly [one: string, many: string]>> = {
   uploads: ['abandoned upload', 'abandoned uploads'],
   expired: ['expired file', 'expired files'],
@@ -170,7 +170,7 @@ interface FileTypesProps {
   onClose(): void
 }
 
-/** What a workspace stores, by the type of its files: of what there is the most, and what takes the room. */
+/** The files of a workspace by type: the number of each, and their size. */
 function FileTypesDialog({ context: { api }, workspace, onClose }: FileTypesProps): ComponentChild {
   const loaded = useLoaded(
     async (signal) => {

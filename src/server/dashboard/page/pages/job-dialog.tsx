@@ -30,7 +30,7 @@ const STEPS: Readonly<Record<AdminJobStep, string>> = {
 interface JobDialogProps {
   readonly context: PageContext
   readonly id: string
-  /** Something of the job is other now. */
+  /** Called when the job has changed. */
   onChange(): void
   onClose(): void
 }
@@ -142,7 +142,7 @@ function times(count: number): string {
   return count === 1 ? 'once' : `${count} times`
 }
 
-/** The steps in their order, and how long each was after the one before. */
+/** The steps in order, with the time since the previous step. */
 function Timeline({ job: { steps } }: { readonly job: AdminJobDetailsShape }): ComponentChild {
   return (
     <ol class="steps">
@@ -191,7 +191,7 @@ function Deliveries({ context, job, onChange }: JobPart): ComponentChild {
 
 type Clip = AdminJobDetailsShape['clips'][number]
 
-/** Bytes of a clip that the page takes into its memory to show it. */
+/** Largest clip, in bytes, that the page loads into memory to show it. */
 const PREVIEW_BYTES_MAX = 64 * 1024 * 1024
 const CLIP_TYPE = 'video/mp4'
 
@@ -201,7 +201,7 @@ type Shown =
   | { readonly kind: 'shown'; readonly url: string }
   | { readonly kind: 'failed'; readonly problem: string }
 
-/** A clip that is fetched with the key when asked for, and let go of when its job is left. */
+/** A clip that is downloaded on request, and released when the job is closed. */
 function ClipPreview({
   api,
   jobId,
@@ -298,7 +298,7 @@ interface ClipInput {
   onPart(part: number): void
 }
 
-/** Never more than was said to be there, whatever comes. */
+/** Downloads a clip; fails when it is longer than the job stated. */
 async function fetchClip(api: Api, { jobId, clip, signal, onPart }: ClipInput): Promise<Blob> {
   const response = await api.open(['admin', 'jobs', jobId, 'content'], { index: clip.index }, signal)
   const reader = response.body?.getReader()

@@ -22,7 +22,7 @@ export const jobsPage: Page = {
   view: (context) => <Jobs {...context} />,
 }
 
-/** Video jobs, newest first, and one of them that is looked into. */
+/** Video jobs, newest first, with details of one of them. */
 function Jobs(context: PageContext): ComponentChild {
   const { api, query, setQuery } = context
   const workspaces = useWorkspaces(api)

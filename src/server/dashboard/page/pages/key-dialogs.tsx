@@ -42,7 +42,7 @@ const OVERLAPS = [
   ['86400', '1 day'],
 ] as const
 
-/** What the fields hold, as text. */
+/** The values of the fields, as text. */
 interface Input extends Numbers {
   readonly name: string
   readonly kind: 'inference' | 'management'
@@ -61,7 +61,7 @@ export interface KeyDialogProps {
   onClose(): void
 }
 
-/** Makes a key and shows it this once, or changes one. */
+/** Creates a key and shows it once, or changes one. */
 export function KeyDialog({
   context: { api, say },
   workspaces,
@@ -152,7 +152,7 @@ function LimitFields(props: LimitFieldsProps): ComponentChild {
   )
 }
 
-/** The rate with its burst, and of a new key its end. */
+/** The rate limit with its burst, and the expiry of a new key. */
 function RateFields({ isNew, ...props }: LimitFieldsProps & { readonly isNew: boolean }): ComponentChild {
   const { input, set, problem } = props
   return (
@@ -177,7 +177,7 @@ export interface RotateDialogProps extends Pick<KeyDialogProps, 'context' | 'onD
   readonly apiKey: ApiKey
 }
 
-/** Gives a key a new secret; the old one works on for a while. */
+/** Gives a key a new secret; the old one stays valid for a while. */
 export function RotateDialog({
   context: { api },
   apiKey,
@@ -264,7 +264,7 @@ function limitsBody(input: Input): UpdateKeyBody & Pick<CreateKeyBody, 'name'> {
   }
 }
 
-/** A management key has none. */
+/** The scopes in the body: a management key has none. */
 function scopesBody({ scopes }: Input, kind: ApiKey['kind']): Pick<UpdateKeyBody, 'scopes'> {
   return kind === 'management' ? {} : { scopes: scopes === null ? null : [...scopes] }
 }
@@ -296,7 +296,7 @@ interface ScopeFieldsProps {
   onChange(scopes: readonly KeyScope[] | null): void
 }
 
-/** What an inference key may do: everything, or what is checked. */
+/** The scopes of an inference key: all, or the checked ones. */
 function ScopeFields({ scopes, onChange }: ScopeFieldsProps): ComponentChild {
   const turn =
     (scope: KeyScope) =>

@@ -7,7 +7,7 @@ import { count } from '../parts/figures.tsx'
 
 const OPTIONAL = { min: 1, step: 1, hint: 'Optional. No limit if empty.' }
 
-/** Members of a key that are numbers, where an empty field is null. */
+/** Numeric members of a key; an empty field means null. */
 const NUMBERS = {
   limit: { ...OPTIONAL, label: 'Limit (USD)', min: 0, step: 'any' },
   rate_limit_rpm: { ...OPTIONAL, label: 'Requests per minute' },
@@ -25,7 +25,7 @@ type NumberName = keyof typeof NUMBERS
 
 const NAMES = Object.keys(NUMBERS) as readonly NumberName[]
 
-/** Limits of calls to models in a list of limits, in the order of the form. */
+/** Names of the limits for calls to models, in the order of the form. */
 const CALL_TEXTS: Readonly<Record<keyof CallLimits, string>> = {
   max_parallel: 'concurrent calls',
   rate_limit_tpm: 'tokens/min',
@@ -33,7 +33,7 @@ const CALL_TEXTS: Readonly<Record<keyof CallLimits, string>> = {
 }
 export const CALL_NAMES = Object.keys(CALL_TEXTS) as readonly (keyof CallLimits)[]
 
-/** What the fields hold, as text. */
+/** The values of the fields, as text. */
 export type Numbers = Readonly<Record<NumberName, string>>
 
 export function numbersOf(key: Partial<Record<NumberName, number | null>> | null): Numbers {

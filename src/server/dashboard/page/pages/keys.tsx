@@ -30,7 +30,7 @@ const ENDS_CHARS = 9
 /** Keys on one page of the list, which has no total. */
 const PAGE = 100
 
-/** API keys: who may call, what for, and how much of it. */
+/** API keys with their scopes and limits. */
 function Keys(context: PageContext): ComponentChild {
   const { api, query, setQuery } = context
   const workspaces = useWorkspaces(api)
@@ -132,7 +132,7 @@ interface ListInput {
   readonly keys: readonly ApiKey[]
 }
 
-/** The columns of the page: those of every table of keys, when keys were last used, and a box to select them. */
+/** The columns of the page: the columns of every table of keys, the last use, and a checkbox. */
 function listColumns({ context, workspaces, selection, uses, keys }: ListInput): readonly Column<ApiKey>[] {
   const ownHash = context.session.key.hash
   const names = namesOf(keys)
@@ -165,7 +165,7 @@ function LastUsed({ use }: { readonly use: LastUse | undefined }): ComponentChil
   )
 }
 
-/** The columns of a table of keys. @param ownHash of the key of the session @param nameOf left out: their names */
+/** The columns of a table of keys. @param ownHash of the key of the session @param nameOf absent: the names of the keys are used */
 export function keyColumns(
   workspaces: Workspaces,
   ownHash: string,
@@ -257,16 +257,16 @@ export function KeyLimits({ apiKey }: { readonly apiKey: ApiKey }): ComponentChi
   )
 }
 
-/** The newest calls, whose keys have a last use to the second. */
+/** Newest calls that are read: for their keys the last use is known to the second. */
 const CALLS_READ = 500
 
 interface LastUse {
   readonly at: string
-  /** Known to the day alone: the start of that day in UTC. */
+  /** True if only the day is known: `at` is then the start of that day in UTC. */
   readonly isDay: boolean
 }
 
-/** When keys were last used, by their hash: of the newest calls to the second, of older ones to the day. */
+/** Last use of each key, by hash: to the second from the newest calls, to the day from older ones. */
 function useLastUses({ api }: PageContext): ReadonlyMap<string, LastUse> | undefined {
   return useLoaded(
     async (signal) => {
@@ -282,7 +282,7 @@ function useLastUses({ api }: PageContext): ReadonlyMap<string, LastUse> | undef
 
 type Call = Pick<RequestShape, 'key' | 'ended_at'>
 
-/** @param calls the newest first @param groups of keys, with the sums of each day from `sinceS` on */
+/** @param calls the newest first @param groups of keys, with daily sums from `sinceS` */
 export function lastUsesOf(
   calls: readonly Call[],
   groups: readonly Pick<Group, 'name' | 'daily'>[],
@@ -303,7 +303,7 @@ interface Selection {
   set(hashes: ReadonlySet<string>): void
 }
 
-/** A box in each row; the key of the session and disabled keys have none. */
+/** A checkbox in each row, except for the key of the session and disabled keys. */
 function selectColumn(
   { hashes, set }: Selection,
   { nameOf, ownHash }: { nameOf(hash: string): string; readonly ownHash: string },
@@ -335,7 +335,7 @@ interface DisableProps {
   onDone(): void
 }
 
-/** Disables the selected keys of the list, after a question. */
+/** Disables the selected keys of the list, after a confirmation. */
 function DisableSelected({ context, selection, keys, onDone }: DisableProps): ComponentChild {
   const [isAsking, setAsking] = useState(false)
   const chosen = keys.filter(({ hash }) => selection.hashes.has(hash))

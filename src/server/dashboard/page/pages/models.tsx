@@ -20,7 +20,7 @@ export const modelsPage: Page = {
   view: (context) => <Models {...context} />,
 }
 
-/** What can be called, who serves it, and how those are. */
+/** The models that can be called, their providers, and the state of the providers. */
 function Models(context: PageContext): ComponentChild {
   return (
     <div>
@@ -31,7 +31,7 @@ function Models(context: PageContext): ComponentChild {
   )
 }
 
-/** Of the live view: what this node sees of them. */
+/** Providers from the live view, as this node sees them. */
 function Providers({ live }: PageContext): ComponentChild {
   const { latest, isStale } = useLive(live)
   return (
@@ -95,7 +95,7 @@ const PROVIDER_COLUMNS: readonly Column<ProviderView>[] = [
   },
 ]
 
-/** The organization's own upstreams, and one of them that is looked into. */
+/** The organization's private endpoints, with details of one of them. */
 function PrivateEndpoints({ context }: { readonly context: PageContext }): ComponentChild {
   const { api, query, setQuery } = context
   const heading = useFocusedHeading()

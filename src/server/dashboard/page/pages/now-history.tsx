@@ -46,7 +46,7 @@ const QUANTILES = [
   ['p99', 'p99'],
 ] as const
 const HOUR_S = 3_600
-/** A time up to now, and the grain that it is drawn at. */
+/** A period up to now, and the granularity of its chart. */
 const RANGES = {
   quarter: { text: '15 minutes', seconds: HOUR_S / 4, grain: 'second' },
   hour: { text: 'An hour', seconds: HOUR_S, grain: 'ten_seconds' },
@@ -54,16 +54,16 @@ const RANGES = {
   month: { text: 'A month', seconds: 31 * 24 * HOUR_S, grain: 'hour' },
 } as const
 const RANGE_OPTIONS = Object.entries(RANGES).map(([name, { text }]) => [name, text] as const)
-/** What a status and a key have no lines of. */
+/** Metrics that are not recorded by status or by key. */
 const WITHOUT: Readonly<Record<string, readonly string[]>> = {
   status: ['refused', 'failed', 'latency', 'first_output', 'tokens', 'cost'],
   key: ['first_output', 'tokens'],
 }
-/** Milliseconds between two reads of a range that ends now: of an hour at most, and of a longer one. */
+/** Milliseconds between two reads of a range that ends now: for an hour at most, and for longer ones. */
 const REFRESH_MS = 10_000
 const LONG_REFRESH_MS = 60_000
 const COLOURS = 6
-/** Failures are red wherever they stand. */
+/** Failures are always red. */
 const STATUS_LOOKS: Readonly<Record<string, string>> = { '2xx': 'line-2', '4xx': 'line-4', '5xx': 'line-bad' }
 
 /** The key, model or provider whose line is shown alone. */
@@ -77,7 +77,7 @@ interface HistoryProps {
   readonly of?: Subject | undefined
 }
 
-/** What the node did until now, one metric at a time; what is chosen stands in the address. */
+/** The node's history, one metric at a time; the selection is in the address. */
 export function History({ context, of }: HistoryProps): ComponentChild {
   const { api, query, setQuery } = context
   const choice = choiceOf(query, of)
@@ -94,7 +94,7 @@ export function History({ context, of }: HistoryProps): ComponentChild {
   )
   useRefresh(from === null, loaded, RANGES[range].seconds > HOUR_S ? LONG_REFRESH_MS : REFRESH_MS)
   const { value, isLoading } = loaded
-  // While another choice is on its way, the last lines stay.
+  // While another selection loads, the previous lines stay.
   return (
     <section class="panel" aria-label={title}>
       <div class="head">
@@ -116,7 +116,7 @@ interface Choice {
   readonly by: string
   readonly quantile: string
   readonly range: keyof typeof RANGES
-  /** Instants of a range that was chosen by hand. */
+  /** Instants of a range that the user selected. */
   readonly from: string | null
   readonly to: string | null
 }
@@ -224,7 +224,7 @@ function Lines({ data, choice: { quantile }, context, of }: LinesProps): Compone
 }
 
 const NOTHING = 'No calls in this period.'
-/** Names of each dimension that have lines. */
+/** Number of names that get a line of their own, by dimension. */
 const LINES_OF: { readonly [by in HistoryDimension]: number } = {
   operation: 16 satisfies typeof HISTORY_OPERATIONS_MAX,
   provider: 12 satisfies typeof HISTORY_PROVIDERS_MAX,
@@ -234,7 +234,7 @@ const LINES_OF: { readonly [by in HistoryDimension]: number } = {
 const lineText = ({ by }: Subject): string =>
   `A node keeps history only for its ${LINES_OF[by]} busiest ${by}s.`
 
-/** Of latencies by name one quantile is shown: three of each would be a thicket. */
+/** For latencies by name only one quantile is drawn: three lines for each name would be unreadable. */
 function drawn(
   { lines, by, metric }: HistoryData,
   {

@@ -19,7 +19,7 @@ export const nowPage: Page = {
   view: (context) => <Now {...context} />,
 }
 
-/** Times the calls of the operation that is shown by which another must be busier to be shown instead. */
+/** Factor by which another operation must be busier than the shown one to replace it. */
 const OVERTAKES = 1.5
 
 /** The state of the node: problems, figures, history, operations, models and processes. */
@@ -78,7 +78,7 @@ function Now(context: PageContext): ComponentChild {
   )
 }
 
-/** The operation that is called most; of two that are called alike it stays the one that it was. */
+/** The busiest operation. It changes only when another one is clearly busier, so that two similar ones do not alternate. */
 function useBusiest(latest: LiveView | null): string | undefined {
   const last = useRef<string | undefined>(undefined)
   const [first] = latest?.operations ?? []
@@ -235,7 +235,7 @@ const MODEL_COLUMNS: readonly Column<ModelView>[] = [
   {
     title: 'Model',
     isName: true,
-    // Those that stand for several have no page.
+    // Rows that group several models have no page.
     cell: ({ model }) => (model.includes('/') ? <SubjectLink to="model" id={model} /> : model),
     sortBy: ({ model }) => model,
   },
@@ -254,7 +254,7 @@ const MODEL_COLUMNS: readonly Column<ModelView>[] = [
   { title: 'Dropped fields', isText: true, cell: droppedText },
 ]
 
-/** What models were asked, and what ended their streams, since the processes started. */
+/** Input tokens and dropped fields by model, and the causes of cut-off streams, since the processes started. */
 function Models({ models, cut }: Pick<LiveView['streams'], 'models' | 'cut'>): ComponentChild {
   return (
     <div>
@@ -285,7 +285,7 @@ interface Busiest {
   readonly busiest: string | undefined
 }
 
-/** Plots of the looks kept from the stream; redrawn with each look. */
+/** Plots of the views kept from the stream; redrawn with each view. */
 function Plots({ looks, busiest }: Busiest & { readonly looks: readonly LiveView[] }): ComponentChild {
   const drawn = useMemo(() => {
     const line = (name: string, colour: string, value: (look: LiveView) => number | null): PlotLine => ({

@@ -11,9 +11,9 @@ export const BREAKDOWNS: readonly (readonly [Breakdown, string])[] = [
 ]
 
 const PAGE = 1_000
-/** Rows of activity that one look at what was spent reads; it says so when there are more. Decision. */
+/** Rows of activity that are read at most; the page states when there are more. Decision. */
 const DASHBOARD_ACTIVITY_ROWS_MAX = 10_000
-/** Keys of one answer, and those whose names are asked for: others are shown by the start of their hash. */
+/** Keys on one page of the list, and keys whose names are loaded: others are shown by the start of their hash. */
 const KEY_PAGE = 100
 const KEYS_MAX = 500
 const DAY_MS = 86_400_000
@@ -23,7 +23,7 @@ export interface Sums {
   readonly requests: number
   /** Tokens of prompts. */
   readonly tokens: number
-  /** Of them those that a provider's cache had. */
+  /** Tokens of prompts that a provider's cache had. */
   readonly cached: number
   /** Tokens of answers. */
   readonly output: number
@@ -34,18 +34,18 @@ export interface Sums {
 export interface Group extends Sums {
   /** Id of the workspace, hash of the key, id of the model. */
   readonly name: string
-  /** Of each day of the time, the oldest first. */
+  /** Sums of each day in the period, the oldest first. */
   readonly daily: readonly Sums[]
 }
 export interface Spend {
   readonly total: Group
   /** Second since 1970 at which the first day begins. */
   readonly sinceS: number
-  /** The dearest first. */
+  /** Those with the highest spend first. */
   readonly groups: Readonly<Record<Breakdown, readonly Group[]>>
-  /** Those whose names are known. */
+  /** Keys whose names are known, by hash. */
   readonly keys: ReadonlyMap<string, ApiKey>
-  /** There are more rows than were read. */
+  /** True when there are more rows than were read. */
   readonly isPartial: boolean
   readonly rowsRead: number
 }
@@ -79,14 +79,14 @@ export async function loadSpend(
   }
 }
 
-/** The days of the longest window of a limit, and the days that are shown unless others are asked for. */
+/** The days of the longest window of a limit. Also the default period of the page. */
 export const DAYS_DEFAULT = '31'
 
-/** What burn-downs and forecasts are of. @param search parameters of `GET /activity`; left out: everything */
+/** The spend for burn-downs and forecasts. @param search parameters of `GET /activity`; left out: everything */
 export const loadRecent = (api: Api, signal: AbortSignal, search: Query = {}): Promise<Spend> =>
   loadSpend(api, { days: Number(DAYS_DEFAULT), search }, signal)
 
-/** What counts against a limit of a workspace or a key. */
+/** The spend that counts against a limit of a workspace or a key. */
 export const counted =
   (isByok: boolean) =>
   ({ usage, forfeited, byok }: Sums): number =>

@@ -26,7 +26,7 @@ export const spendPage: Page = {
   view: (context) => <SpendView {...context} />,
 }
 
-/** Credit, budgets, and where the money went: all of one moment, which is said, so that no figure contradicts another one. */
+/** Credit, budgets, and where the money went: all figures are of the same moment, which the page shows, so that they agree with each other. */
 function SpendView(context: PageContext): ComponentChild {
   const { api, query, setQuery } = context
   const workspaces = useWorkspaces(api)
@@ -81,7 +81,7 @@ interface SpendLook {
   readonly credit: CreditTotals
   readonly budgets: readonly LimitedBudget[]
   readonly spend: Spend
-  /** Of everything, and as far back as the longest window of a limit. */
+  /** Spend of all workspaces and keys, as far back as the longest window of a limit. */
   readonly recent: Spend
   readonly refusals: Refusals
 }
@@ -194,7 +194,7 @@ function Credit({ context, look: { credit, recent, refusals }, reload }: CreditP
 
 interface CreditDialogProps {
   readonly isFirst: boolean
-  /** The same key books the same body once, however often it is sent. */
+  /** Repeating the same body with the same key books it only once. */
   add(body: { readonly amount_usd: number; readonly note?: string }, idempotencyKey: string): Promise<void>
   onDone(): void
   onClose(): void
@@ -203,7 +203,7 @@ interface CreditDialogProps {
 function CreditDialog({ isFirst, add, onDone, onClose }: CreditDialogProps): ComponentChild {
   const [amount, setAmount] = useState('')
   const [note, setNote] = useState('')
-  // An answer that was lost leaves open whether it was booked: the second press must not book it twice.
+  // If the answer was lost, the amount may already be booked: pressing again must not book it twice.
   const booking = useMemo(() => crypto.getRandomValues(new Uint32Array(4)).join('-'), [Number(amount), note])
   const { isBusy, problem, start } = useAction(
     () => add({ amount_usd: Number(amount), ...(note !== '' && { note }) }, booking).then(onClose),

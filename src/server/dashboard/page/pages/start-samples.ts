@@ -7,7 +7,7 @@ export const LANGUAGES = [
 ] as const
 export type Language = (typeof LANGUAGES)[number][0]
 
-/** In a text between single quotes of a shell. */
+/** Characters that are not safe between single quotes of a shell. */
 const UNSAFE = /[^\w .-]/g
 
 export interface Trial {
@@ -33,7 +33,7 @@ export function sampleOf(language: Language, { apiUrl, key, name, model: { id, k
 
 interface Call {
   readonly url: string
-  /** JSON, which Python and TypeScript read as it stands. */
+  /** JSON, which is also valid Python and TypeScript here. */
   readonly body: string
 }
 

@@ -24,7 +24,7 @@ export const startPage: Page = {
 
 type Facts = StartAnswer['data']
 
-/** Three steps to the first call, each green once it has happened, here or elsewhere. */
+/** Three steps to the first call, each marked as done wherever it was done. */
 function Start(context: PageContext): ComponentChild {
   const { api, live, query, say } = context
   const [made, setMade] = useState<MadeKey | null>(null)
@@ -62,7 +62,7 @@ function Start(context: PageContext): ComponentChild {
 interface StepProps {
   readonly title: string
   readonly isDone: boolean
-  /** In one or two words, once it is done. */
+  /** Result of the step in one or two words, shown when it is done. */
   readonly done: string
   readonly children?: ComponentChildren
 }
@@ -119,7 +119,7 @@ function optionOf({ slug, name, variables, is_set: isSet }: StartProvider): stri
   return isSet ? `${name}: key set` : name
 }
 
-/** Slug of the provider whose models are built in. */
+/** Slug of the provider with the built-in models. */
 const BUILT_IN = 'local'
 
 export function readyProviders({ providers }: Pick<Facts, 'providers'>): readonly StartProvider[] {
@@ -172,7 +172,7 @@ interface MakeKeyProps {
   onMade(key: MadeKey): void
 }
 
-/** Keys that are named; the others are counted. */
+/** Keys that are listed by name; the others are counted. */
 const NAMED_KEYS = 3
 
 function keysText({ keys, nameOf }: KeyNames): string {
@@ -222,7 +222,7 @@ function MakeKey({ context: { api, say }, made, keys, onMade }: MakeKeyProps): C
 interface PasteCallProps extends ProviderProps {
   /** Null: no key was created here. */
   readonly made: MadeKey | null
-  /** Name of a key that there is; null: none. */
+  /** Name of an existing key; null: none. */
   readonly known: string | null
   readonly call: FirstCall
 }
@@ -270,22 +270,22 @@ function CallState({ call }: { readonly call: FirstCall }): ComponentChild {
   }
 }
 
-/** Whether a model was called, and by which operation. */
+/** Whether a model has been called, and by which operation. */
 type FirstCall =
   | { readonly kind: 'none' }
   | { readonly kind: 'refused'; readonly operation: string }
-  /** `operation` is null for a call before the page was there, or at another node. */
+  /** `operation` is null for a call before the page was open, or at another node. */
   | { readonly kind: 'seen'; readonly operation: string | null }
 
-/** Looks for which a refusal is shown: there is one a second. */
+/** Views for which a refusal stays shown: one arrives each second. */
 const REFUSAL_LOOKS = 10
-/** Calls a second below which a rate is a difference of rounded figures. */
+/** Calls a second below which a rate may only be a rounding error. */
 const NO_RATE = 0.01
 
 /**
- * The first call of a model that these looks have.
- * @param looks of the live view, the newest at the end
- * @param hasCalled whether the books have one
+ * The first call of a model in these views.
+ * @param views of the live stream, the newest at the end
+ * @param hasCalled true if the node has recorded a call
  */
 function firstCallOf(looks: readonly LiveView[], hasCalled: boolean): FirstCall {
   const calls = looks.map(({ operations }) => operations.filter(({ operation }) => operation in REPEATABLE))

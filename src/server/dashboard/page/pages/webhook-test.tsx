@@ -11,7 +11,7 @@ interface SendTestProps {
   readonly workspaces: Workspaces
 }
 
-/** Has the node send a test event, and shows what the receiver answered. */
+/** Makes the node send a test event, and shows the receiver's answer. */
 export function SendTest({ context, workspace, workspaces }: SendTestProps): ComponentChild {
   const { api, say, query, setQuery } = context
   const name = workspace === '' ? 'the default workspace' : workspaces.nameOf(workspace)
@@ -19,7 +19,7 @@ export function SendTest({ context, workspace, workspaces }: SendTestProps): Com
     const body = workspace === '' ? {} : { workspace_id: workspace }
     const { data } = await api.send<TestWebhookAnswer>('POST', ['admin', 'webhooks', 'test'], body)
     const answered = `${data.host} answered ${data.status ?? 'nothing'} after ${data.duration_ms} ms`
-    // The dialog shows it, and lets the person try again.
+    // The dialog shows the error, and the user can try again.
     if (!data.delivered) throw new Error(`Not delivered: ${answered} (${data.reason ?? ''}).`)
     say(`Delivered: ${answered}.`)
   }

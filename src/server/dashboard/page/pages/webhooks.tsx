@@ -28,7 +28,7 @@ export const webhooksPage: Page = {
 
 type Shown = DeliveryState | 'all'
 
-/** In the order of the choice: the deliveries that need attention come first, and are shown by default. */
+/** In the order of the filter: deliveries that need attention come first and are shown by default. */
 const TITLES: Readonly<Record<Shown, string>> = {
   dead: 'Dead letters',
   waiting: 'Waiting',
@@ -43,7 +43,7 @@ const EMPTY: Readonly<Record<Shown, string>> = {
 }
 const isShown = (text: string | null): text is Shown => text !== null && Object.hasOwn(TITLES, text)
 
-/** Webhooks of the ends of jobs: what became of each, and what can be sent again. */
+/** Webhooks for ended jobs: the state of each delivery, with a button to send it again. */
 function Webhooks(context: PageContext): ComponentChild {
   const { api, query, setQuery } = context
   const workspaces = useWorkspaces(api)
@@ -52,7 +52,7 @@ function Webhooks(context: PageContext): ComponentChild {
   const close = (): void => setQuery({ delivery: null })
   const looked = useLooked(loaded.value?.data ?? [], query.get('delivery'))
   const done = (): void => {
-    // The row that held the focus may be gone when the list is there again.
+    // The row that had the focus may be missing from the reloaded list.
     heading.focus()
     loaded.reload()
   }
@@ -126,7 +126,7 @@ function DeliveryFilters({ setQuery, workspaces, shown, workspace }: DeliveryFil
   )
 }
 
-/** The delivery that is open; it stays so when it leaves the list meanwhile. */
+/** The open delivery; it stays open when it leaves the list meanwhile. */
 function useLooked(
   rows: readonly AdminDeliveryShape[],
   wanted: string | null,
@@ -209,7 +209,7 @@ function ReplayAll({
   )
 }
 
-/** One call replays so many at most, and says whether there are more. */
+/** Replays all dead letters: one call replays a limited number and reports whether there are more. */
 async function replayDead(api: Api, workspace: string): Promise<number> {
   for (let replayed = 0; ;) {
     const body = workspace === '' ? {} : { workspace_id: workspace }

@@ -1,20 +1,20 @@
-/** What the commands lead to, or do. */
+/** A command of the palette: a place to open, or an action. */
 export interface Entry {
   /** Unique among all entries. */
   readonly id: string
   readonly kind: 'Page' | 'Action' | 'Request' | 'Job' | 'Key' | 'Model' | 'Provider' | 'Workspace'
   readonly text: string
-  /** Distinguishes entries of one name; is searched too. */
+  /** Distinguishes entries with the same name; it is searched too. */
   readonly note?: string
-  /** An id that is searched and not shown. */
+  /** An id that is searched but not shown. */
   readonly hidden?: string
   run(): void
 }
 
-/** Entries that are shown at once: what is further down is found by another word. */
+/** Entries that are shown at most; a more precise search finds others. */
 export const ENTRIES_MAX = 40
 
-/** Entries in which each word stands, those first whose name begins with what was typed. */
+/** Entries that contain each word, first those whose name begins with the typed text. */
 export function matching(entries: readonly Entry[], typed: string): readonly Entry[] {
   const text = typed.trim().toLowerCase()
   const words = text.split(/\s+/)
@@ -38,7 +38,7 @@ function rankOf(name: string, text: string): number {
   return /[\s/._-]/.test(name[at - 1] ?? '') ? 2 : 3
 }
 
-/** A text that may be the id of a call: people find those in their logs, with a digit and without spaces. */
+/** A text that may be the id of a call, as people find it in their logs: with a digit and without spaces. */
 const REQUEST_ID = /^(?=.*\d)[\w.-]{8,128}$/
 const JOB_ID = /^vid_\w+$/
 

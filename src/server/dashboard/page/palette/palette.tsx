@@ -15,12 +15,12 @@ import { type Entry, isJobId, isRequestId, matching } from './entries.ts'
 
 export interface PaletteProps {
   readonly api: Api
-  /** Pages and actions: they are there before anything is typed. */
+  /** Pages and actions, which are listed before anything is typed. */
   readonly fixed: readonly Entry[]
   onClose(): void
 }
 
-/** One field that leads to every page, action, key, model, provider, workspace and call, by the keyboard alone. */
+/** A search field to reach every page, action, key, model, provider, workspace and call with the keyboard alone. */
 export function Palette({ api, fixed, onClose }: PaletteProps): ComponentChild {
   const [text, setText] = useState('')
   const [chosen, setChosen] = useState<string | null>(null)
@@ -42,7 +42,7 @@ export function Palette({ api, fixed, onClose }: PaletteProps): ComponentChild {
   const deeds: Readonly<Record<string, () => void>> = {
     ArrowDown: () => move(1),
     ArrowUp: () => move(-1),
-    // What was pasted is not found yet: a near name may stand there meanwhile.
+    // A pasted id may not be found yet, and a similar name may be listed meanwhile.
     Enter: () => waiting.press(chosen === null && (current === undefined || isRequestId(text.trim()))),
   }
   const press = (event: KeyboardEvent): void => {
@@ -89,7 +89,7 @@ const optionId = (list: string, nth: number): string => `${list}-${nth}`
 interface OptionsProps {
   readonly id: string
   readonly entries: readonly Entry[]
-  /** Place of the one that is chosen. */
+  /** Index of the chosen entry. */
   readonly at: number
   run(entry: Entry): void
 }
@@ -117,10 +117,10 @@ function Options({ id, entries, at, run }: OptionsProps): ComponentChild {
   )
 }
 
-/** What the node found by an id comes first: nothing is nearer to what was typed. */
+/** Ranks what the node found by an id first, since no other entry is closer to the typed text. */
 function ranked(found: readonly Entry[], fixed: readonly Entry[], text: string): readonly Entry[] {
   const exact = found.filter(({ kind }) => kind === 'Request' || kind === 'Job')
-  // The node has searched models by its own rules.
+  // Models are not filtered again: the node has searched them by its own rules.
   const models = found.filter(({ kind }) => kind === 'Model')
   const others = found.filter((entry) => !exact.includes(entry) && !models.includes(entry))
   return [...exact, ...matching([...fixed, ...others], text), ...models]
@@ -132,7 +132,7 @@ function statusText(entries: number, isLoading: boolean): string {
   return `${entries} found. Use the arrow keys to select, Enter to open, and Escape to close.`
 }
 
-/** Enter that comes before what was pasted is found waits for it. */
+/** Delays Enter until a pasted id was found. */
 function useWaitingEnter(
   isLoading: boolean,
   run: () => void,
@@ -152,16 +152,16 @@ function useWaitingEnter(
   }
 }
 
-/** Milliseconds after the last letter in which the node is not asked yet. */
+/** Milliseconds without typing before the node is asked. */
 const TYPING_MS = 150
-/** Models that are asked for at once. */
+/** Models that one search requests. */
 const MODELS_SHOWN = 8
 /** Characters of a hash that distinguish keys at a glance. */
 const HASH_CHARS = 12
 
 interface Found {
   readonly entries: readonly Entry[]
-  /** The node is still being asked for what was typed. */
+  /** True while the node searches for the typed text. */
   readonly isLoading: boolean
 }
 
@@ -171,7 +171,7 @@ const go =
     location.hash = hashOf(path, query)
   }
 
-/** What the node knows by the name or the id that was typed. */
+/** What the node finds by the typed name or id. */
 function useFound(api: Api, typed: string): Found {
   const text = typed.trim()
   const settled = useSettled(text)
@@ -179,7 +179,7 @@ function useFound(api: Api, typed: string): Found {
   const workspaces = useWorkspaces(api).loaded
   const providers = useLoaded((signal) => rowsOf<ProviderShape>(api, ['providers'], {}, signal), [api])
   const asked = useLoaded((signal) => askedFor(api, settled, signal), [api, settled])
-  // An answer to an earlier text does not count for this one.
+  // An answer to an earlier text is ignored.
   const isLate = asked.value?.text !== text
   const named = [
     ...(keys.value ?? []).map(keyEntry),
@@ -193,7 +193,7 @@ function useFound(api: Api, typed: string): Found {
   }
 }
 
-/** A text that has stood for a while. */
+/** The text once it has not changed for a while. */
 function useSettled(text: string): string {
   const [settled, setSettled] = useState(text)
   useEffect(() => {
@@ -208,7 +208,7 @@ interface Asked {
   readonly entries: readonly Entry[]
 }
 
-/** Models by their words, and a call by its id. What cannot be asked for leaves the rest as it is. */
+/** Finds models by words, and a call by its id. A search that fails returns nothing, without affecting the other. */
 async function askedFor(api: Api, text: string, signal: AbortSignal): Promise<Asked> {
   if (text === '') return { text, entries: [] }
   const query = { q: text, output_modalities: 'all', limit: MODELS_SHOWN }

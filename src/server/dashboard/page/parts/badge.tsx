@@ -8,7 +8,7 @@ import type { VideoStatus } from '../../../../schemas/videos/video-jobs.ts'
 
 export type Tone = 'good' | 'warn' | 'bad' | 'plain'
 
-/** A state in one word. Its colour repeats what the word says. */
+/** A state in one word. Its color repeats the meaning of the word. */
 export function Badge({
   text,
   tone = 'plain',
@@ -30,11 +30,11 @@ export interface MeterProps {
   readonly value: number
   readonly max: number
   readonly text: string
-  /** A part of a whole, of which none is too much. */
+  /** True for a share of a total, which is never too high. */
   readonly isShare?: boolean
 }
 
-/** How full something is; past full it stays full, and is said to be. */
+/** How full something is. Above the maximum the bar stays full, and the text shows the excess. */
 export function Meter({ label, value, max, text, isShare = false }: MeterProps): ComponentChild {
   const part = max <= 0 ? 1 : Math.min(1, Math.max(0, value / max))
   const tone = isShare ? 'good' : part >= 1 ? 'bad' : part >= 0.8 ? 'warn' : 'good'
@@ -78,7 +78,7 @@ const DEED_TONES: Readonly<Record<Deed, Tone>> = {
   refused: 'bad',
 }
 
-/** What an event did to its object: it was not there before, or is gone since. */
+/** What an event did to its object: created it, deleted it or changed it. */
 export function deedOf({ outcome, before, after }: Pick<AuditEvent, 'outcome' | 'before' | 'after'>): Deed {
   if (outcome !== 'changed' || (before === null && after === null)) return outcome
   return before === null ? 'created' : after === null ? 'deleted' : 'changed'
@@ -102,7 +102,7 @@ interface ProviderBadgeProps {
   readonly breaker?: ProviderView['breaker']
 }
 
-/** How a provider did lately; with an open circuit breaker since when, and when a call may probe it next. */
+/** The recent state of a provider; with an open circuit breaker also the time of its opening and of the next probe. */
 export function ProviderBadge({ state, breaker = null }: ProviderBadgeProps): ComponentChild {
   if (state === undefined) return <span class="hint">no calls yet</span>
   const badge = <Badge text={state} tone={PROVIDER_TONES[state]} />

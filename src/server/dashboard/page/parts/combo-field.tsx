@@ -1,9 +1,9 @@
 import { h, type ComponentChild } from 'preact'
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
 
-/** Suggestions that are shown at once. */
+/** Suggestions that are shown at most. */
 const SHOWN_MAX = 12
-/** Milliseconds after the last letter in which nothing is searched yet. */
+/** Milliseconds without typing before a search begins. */
 const TYPING_MS = 350
 
 export interface Choice {
@@ -15,25 +15,25 @@ export interface Choice {
 
 export interface ComboFieldProps {
   readonly label: string
-  /** The choice, or the text, that is searched for now. */
+  /** The chosen or typed text of the current search. */
   readonly text: string
   readonly choices: readonly Choice[]
   readonly placeholder?: string
-  /** Part of a text is searched for too, when typing pauses. */
+  /** True if incomplete texts are searched too, when typing pauses. */
   readonly takesParts?: boolean
   onChoose(choice: Choice): void
-  /** A text that is no choice; empty: none. */
+  /** Called with a text that is not a choice; empty: none. */
   onText(text: string): void
 }
 
-/** A field with suggestions, which takes other texts too. */
+/** A field with suggestions that also accepts other texts. */
 export function ComboField(props: ComboFieldProps): ComponentChild {
   const { label, choices, placeholder } = props
   const id = useId()
   const [typed, setTyped] = useTyped(props)
   const [isOpen, setOpen] = useState(false)
   const [at, setAt] = useState(-1)
-  // A choice that stands in the field is changed for any other one.
+  // If the field holds a choice, all choices are listed, so that it can be replaced.
   const isChosen = typed === props.text && choices.some((choice) => isCalled(choice, typed))
   const shown = isOpen ? matching(choices, isChosen ? '' : typed) : []
   const close = (): void => {
@@ -100,7 +100,7 @@ export function ComboField(props: ComboFieldProps): ComponentChild {
 interface SuggestionsProps {
   readonly id: string
   readonly shown: readonly Choice[]
-  /** Place of the marked one; -1: none is marked. */
+  /** Index of the marked suggestion; -1: none. */
   readonly at: number
   choose(choice: Choice): void
 }
@@ -125,7 +125,7 @@ function Suggestions({ id, shown, at, choose }: SuggestionsProps): ComponentChil
   )
 }
 
-/** What stands in the field; it follows a text that is set elsewhere. */
+/** The text in the field; it follows changes from elsewhere. */
 function useTyped(props: ComboFieldProps): readonly [string, (text: string) => void] {
   const { text, takesParts = false } = props
   const [typed, setTyped] = useState(text)
@@ -155,7 +155,7 @@ function commit({ choices, onChoose, onText }: ComboFieldProps, typed: string): 
 
 const isCalled = ({ value, text }: Choice, typed: string): boolean => [value, text].includes(typed.trim())
 
-/** Those that begin with the text come first. */
+/** Matching choices; those that begin with the text come first. */
 export function matching(choices: readonly Choice[], typed: string): readonly Choice[] {
   const text = typed.trim().toLowerCase()
   const rankOf = ({ value, text: name, note = '' }: Choice): number =>

@@ -4,17 +4,17 @@ import { useRef, useState } from 'preact/hooks'
 export interface CopyBoxProps {
   readonly label: string
   readonly text: string
-  /** Lines are not broken: a command. */
+  /** True for a command, whose lines are not wrapped. */
   readonly isCode?: boolean
   readonly hasFocus?: boolean
 }
 
-/** A text to be taken elsewhere, with a button that copies it. */
+/** A text with a button that copies it. */
 export function CopyBox({ label, text, isCode = false, hasFocus = false }: CopyBoxProps): ComponentChild {
   const [note, setNote] = useState('')
   const input = useRef<HTMLTextAreaElement | null>(null)
   const select = (): void => input.current?.select()
-  // A page that did not come over TLS, or from this machine, has no clipboard.
+  // The clipboard is only available to a page loaded over TLS or from this machine.
   const copy = async (): Promise<void> => {
     try {
       await navigator.clipboard.writeText(text)

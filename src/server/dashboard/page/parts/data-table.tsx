@@ -11,25 +11,25 @@ export interface Column<Row> {
   sortBy?(row: Row): number | string
   /** Right-aligned figures. */
   readonly isNumber?: boolean
-  /** Names the row: `th`. The first column of a table. */
+  /** True for the column that names the row (`th`), the first of a table. */
   readonly isName?: boolean
   /** May break into lines. */
   readonly isText?: boolean
-  /** Name of the column in the style sheet, which gives it its width. */
+  /** Name of the column in the style sheet, which sets its width. */
   readonly kind?: string
 }
 
 export interface TableProps<Row> {
-  /** What the table holds, for screen readers; its heading stands above it. */
+  /** Content of the table, for screen readers; others see its heading above. */
   readonly caption: string
   readonly columns: readonly Column<Row>[]
   readonly rows: readonly Row[]
   keyOf(row: Row): string
-  /** Instead of the rows when there are none. */
+  /** Shown when there are no rows. */
   readonly empty: ComponentChildren
-  /** Columns have the widths of the style sheet, and long texts are cut. */
+  /** True if the style sheet sets the widths of the columns, so that long texts are cut. */
   readonly isFixed?: boolean
-  /** Marks a row, as the one that is looked into. */
+  /** True for a row to highlight, such as the open one. */
   isMarked?(row: Row): boolean
 }
 
@@ -55,7 +55,7 @@ export function DataTable<Row>({
     setOrder((last) =>
       last?.title === title ? { title, isDown: !last.isDown } : { title, isDown: isNumber },
     )
-  // Roles are said again: a table that is laid out as cards loses its own.
+  // Roles are set explicitly: a table laid out as cards loses its own.
   return (
     <div ref={box} class="scroll" {...(isWide && { tabIndex: 0, role: 'region', 'aria-label': caption })}>
       <table role="table" class={isFixed ? 'data fixed' : 'data'}>
@@ -83,12 +83,12 @@ export function DataTable<Row>({
 /** A click on a row, outside its links and buttons, acts like the link or button of its name. */
 function openRow({ target, currentTarget }: Event): void {
   const isOwn = target instanceof Element && target.closest('a, button, input, select, label') !== null
-  // Who marks a text to copy it opens nothing.
+  // Selecting text to copy it must not open the row.
   if (isOwn || getSelection()?.isCollapsed === false) return
   ;(currentTarget as Element).querySelector<HTMLElement>('th a, th button')?.click()
 }
 
-/** A table that is wider than its place is scrolled by the keyboard, too: it then needs the focus. */
+/** A table wider than its container must also scroll with the keyboard, and needs the focus for that. */
 function useWide(hasRows: boolean): {
   readonly box: { current: HTMLDivElement | null }
   readonly isWide: boolean
@@ -107,7 +107,7 @@ function useWide(hasRows: boolean): {
 
 export interface LoadedTableProps<Row> extends Omit<TableProps<Row>, 'rows'> {
   readonly loaded: Loaded<readonly Row[]>
-  /** The page of a list that no operation searches: a field above its rows shows only those with its words. */
+  /** Set for a list that no operation can search: a field above its rows then filters them by words. */
   readonly found?: PageContext
 }
 
@@ -134,7 +134,7 @@ export function LoadedTable<Row>({ loaded, found, ...props }: LoadedTableProps<R
   )
 }
 
-/** Whether each word occurs somewhere in a row: its names, ids and states as the node sent them. */
+/** True if each word occurs somewhere in a row: in its names, ids and states as the node sent them. */
 export function hasWords(row: unknown, words: string): boolean {
   const text = JSON.stringify(row).toLowerCase()
   return words
@@ -166,7 +166,7 @@ function header<Row>(column: Column<Row>, order: Order | null, turn: () => void)
   )
 }
 
-/** Of the cells of a column. */
+/** CSS class of the cells of a column. */
 export function classOf<Row>({ isNumber, isText, kind }: Column<Row>): string | undefined {
   const names = [isNumber === true && 'n', isText === true && 'text', kind !== undefined && `c-${kind}`]
   return names.filter(Boolean).join(' ') || undefined
@@ -175,7 +175,7 @@ export function classOf<Row>({ isNumber, isText, kind }: Column<Row>): string | 
 function cell<Row>(column: Column<Row>, row: Row): ComponentChild {
   const { title, isName, cell } = column
   const props = { key: title, 'data-title': title, class: classOf(column) }
-  // Inside one element of its own: on a card the title of the column stands next to it.
+  // Wrapped in one element, since on a card the title of the column is next to it.
   return isName === true ? (
     <th {...props} scope="row" role="rowheader">
       {cell(row)}

@@ -12,7 +12,7 @@ import { SubjectLink } from './links.tsx'
 
 const TONES: Readonly<Record<DeliveryState, Tone>> = { waiting: 'plain', delivered: 'good', dead: 'bad' }
 
-/** What went wrong with the last attempt, in words. */
+/** Descriptions of the errors of the last attempt. */
 const REASONS: Readonly<Record<WebhookReason, string>> = {
   refused: 'the address is not allowed',
   unreachable: 'not reached',
@@ -90,11 +90,11 @@ export function lastAnswerOf({
 
 export interface Replay {
   start(delivery: AdminDeliveryShape): void
-  /** A question that must be answered first. */
+  /** A question that must be answered before sending; null: none. */
   readonly dialog: ComponentChild
 }
 
-/** Sends deliveries again: dead letters at once, others after a question. */
+/** Sends deliveries again: dead letters immediately, others after a confirmation. */
 export function useReplay({ api, say }: PageContext, onDone: () => void): Replay {
   const [asked, setAsked] = useState<AdminDeliveryShape | null>(null)
   const run = async ({ id, host }: AdminDeliveryShape): Promise<void> => {

@@ -10,7 +10,7 @@ export interface DialogProps {
   readonly children?: ComponentChildren
 }
 
-/** A dialog that holds the focus while it is open, and gives it back to where it was. */
+/** A dialog that keeps the focus while it is open, and then returns it to the previous element. */
 export function Dialog({ title, onClose, isWide = false, children }: DialogProps): ComponentChild {
   const element = useRef<HTMLDialogElement | null>(null)
   const isShown = useRef(true)
@@ -18,7 +18,7 @@ export function Dialog({ title, onClose, isWide = false, children }: DialogProps
   useLayoutEffect(() => {
     const dialog = element.current
     dialog?.showModal()
-    // Closed before it is taken away: the browser then gives the focus back.
+    // Closed before it is removed, so that the browser returns the focus.
     return () => {
       isShown.current = false
       dialog?.close()
@@ -28,7 +28,7 @@ export function Dialog({ title, onClose, isWide = false, children }: DialogProps
     event.preventDefault()
     onClose()
   }
-  // A browser closes by itself a dialog that does not heed Escape twice.
+  // If a dialog prevents Escape twice, the browser closes it anyway.
   const closed = (): void => {
     if (isShown.current) onClose()
   }
@@ -54,15 +54,15 @@ export function Dialog({ title, onClose, isWide = false, children }: DialogProps
 export interface ConfirmProps {
   readonly title: string
   readonly text: ComponentChildren
-  /** On the button: `Delete the key`. */
+  /** Text of the button: `Delete the key`. */
   readonly action: string
   readonly isDestructive?: boolean
-  /** Rejects with the reason, which is shown; the dialog then stays. */
+  /** If it rejects, the dialog shows the reason and stays open. */
   run(): Promise<unknown>
   onClose(): void
 }
 
-/** Asks before something is done that cannot be undone. */
+/** Asks for confirmation before an action that cannot be undone. */
 export function Confirm({
   title,
   text,
@@ -94,12 +94,12 @@ export function Confirm({
 
 export interface Action {
   readonly isBusy: boolean
-  /** Of the last time it ran. */
+  /** The error of the last run; null: it succeeded. */
   readonly problem: unknown
   start(): void
 }
 
-/** Runs one thing at a time, and keeps why it failed. */
+/** Runs an action, at most once at a time, and keeps its error. */
 export function useAction(run: () => Promise<unknown>, onDone: () => void): Action {
   const [isBusy, setBusy] = useState(false)
   const [problem, setProblem] = useState<unknown>(null)

@@ -1,6 +1,6 @@
 import { Fragment, h, type ComponentChild, type ComponentChildren } from 'preact'
 
-/** Names and what is known of each; what is null or undefined is left out. */
+/** A list of names and values; null and undefined values are left out. */
 export function Facts({
   facts,
 }: {

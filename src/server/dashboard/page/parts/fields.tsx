@@ -7,7 +7,7 @@ interface FieldProps {
   readonly value: string
   onInput(value: string): void
   readonly hint?: string | undefined
-  /** What is wrong with it. */
+  /** The error in the field's value. */
   readonly error?: string | undefined
   readonly isRequired?: boolean
   readonly isDisabled?: boolean
@@ -35,7 +35,7 @@ export function TextField({
   return (
     <Field
       field={field}
-      // No element of JSX: its types take one literal kind of input, and not a choice of kinds.
+      // Not JSX: its types allow only one literal kind of input, but no union of kinds.
       control={(props) =>
         h('input', {
           ...props,
@@ -99,12 +99,12 @@ export interface FormProps {
   /** On the button. */
   readonly action: string
   readonly isBusy: boolean
-  /** Of the last attempt; what it says about single fields is said at these too. */
+  /** The error of the last attempt; what it reports about single fields is also shown at these. */
   readonly problem: unknown
   readonly children?: ComponentChildren
 }
 
-/** Fields, what went wrong, and the buttons. */
+/** Fields, the error, and the buttons. */
 export function Form({ onSubmit, onCancel, action, isBusy, problem, children }: FormProps): ComponentChild {
   const submit = (event: Event): void => {
     event.preventDefault()
@@ -132,7 +132,7 @@ export function Form({ onSubmit, onCancel, action, isBusy, problem, children }: 
   )
 }
 
-/** What the answer to a form says about one of its fields. */
+/** The message of a refused form about one of its fields. */
 export const errorAbout = (problem: unknown, field: string): string | undefined =>
   problem instanceof ApiError ? problem.about(field) : undefined
 
@@ -155,7 +155,7 @@ function Field({
 }): ComponentChild {
   const { label, value, onInput, hint, error, isRequired, isDisabled, hasFocus = false } = field
   const id = useId()
-  // A dialog heeds the attribute, a page that is drawn later does not.
+  // The attribute `autofocus` works in a dialog, but not on a page drawn later.
   useLayoutEffect(() => {
     if (hasFocus) document.getElementById(id)?.focus()
   }, [])

@@ -1,6 +1,6 @@
 import { h, type ComponentChild } from 'preact'
 
-/** What stands where there is no figure. */
+/** Shown when there is no figure. */
 export const NONE = '–'
 const UNITS = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'] as const
 const PER_UNIT = 1_024
@@ -34,7 +34,7 @@ export const figure = (value: number | null | undefined): string => {
   return Math.abs(value) >= PER_UNIT ? whole.format(value) : short.format(value)
 }
 
-/** `$12.34`, and `$0.000123` of what is less than a cent. */
+/** `$12.34`, and `$0.000123` for less than a cent. */
 export const usd = (value: number | null | undefined): string => {
   if (value === null || value === undefined) return NONE
   return value !== 0 && Math.abs(value) < EXACT_USD_BELOW ? exact.format(value) : cents.format(value)
@@ -55,7 +55,7 @@ export const duration = (milliseconds: number | null | undefined): string => {
     : `${short.format(milliseconds)} ms`
 }
 
-/** `42 %` of a share of one. */
+/** `42 %` for 0.42. */
 export const share = (value: number | null | undefined): string =>
   value === null || value === undefined
     ? NONE
@@ -100,7 +100,7 @@ export function Tile({ name, value, note, tone = undefined }: TileProps): Compon
   )
 }
 
-/** What stands between back-ticks is a name or a command. */
+/** Shows text between back-ticks as code: it is a name or a command. */
 export function withCode(text: string): ComponentChild[] {
   return text.split('`').map((part, at) => (at % 2 === 1 ? <code key={at}>{part}</code> : part))
 }

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { SelectField, TextField } from './fields.tsx'
 import type { Workspaces } from './workspaces.ts'
 
-/** Milliseconds after the last letter in which nothing is searched yet. */
+/** Milliseconds without typing before a search begins. */
 const TYPING_MS = 350
 
 export interface SearchFieldProps {
@@ -26,7 +26,8 @@ export function SearchField({ value, onSearch, ...field }: SearchFieldProps): Co
   useEffect(() => {
     if (text === synced.current) return undefined
     const timer = setTimeout(() => {
-      // As the value comes back: the field keeps the space after a word while typing goes on.
+      // Trimmed like the value that will be passed back, so that the field keeps a space after a word while
+      // the user types.
       synced.current = text.trim()
       onSearch(synced.current)
     }, TYPING_MS)
@@ -35,7 +36,7 @@ export function SearchField({ value, onSearch, ...field }: SearchFieldProps): Co
   return <TextField {...field} type="search" value={text} onInput={setText} />
 }
 
-/** All workspaces, or one of them; one that is no longer there can still be asked for by its id. */
+/** A filter for all workspaces or one of them; a deleted workspace can still be selected by its id. */
 export function WorkspaceFilter({
   workspaces,
   value,

@@ -1,8 +1,8 @@
 import { useRef } from 'preact/hooks'
 
 /**
- * A heading, which needs `tabIndex: -1`, that takes the focus when the row that held it goes away. It waits
- * until a dialog that is about to close has given the focus back.
+ * A heading, which needs `tabIndex: -1`, that gets the focus when the row that had it disappears. It waits
+ * until a closing dialog has returned the focus.
  */
 export function useFocusedHeading(): { readonly ref: { current: HTMLHeadingElement | null }; focus(): void } {
   const ref = useRef<HTMLHeadingElement | null>(null)

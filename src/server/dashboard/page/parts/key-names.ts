@@ -6,19 +6,19 @@ import { useLoaded } from './loaded.tsx'
 
 /** Characters of a hash that distinguish keys at a glance. */
 const HASH_CHARS = 12
-/** Last characters of a key that its label has, which distinguish keys of one name. */
+/** Last characters of a key in its label, which distinguish keys with the same name. */
 const END_CHARS = 3
-/** Keys that are known by their names at most, and those of one answer. */
+/** Keys whose names are loaded at most, and keys on one page. */
 const KEYS_MAX = 500
 const KEYS_PAGE = 100
 
 export interface KeyNames {
   readonly keys: readonly ApiKey[]
-  /** The name of a key, with its last letters where another one has that name. @param known a name from the log */
+  /** The name of a key, with its last letters if another key has the same name. @param known a name from the log */
   nameOf(hash: string, known?: string | null): string
 }
 
-/** What people know keys by: names, and of unknown keys the first characters of the hash. */
+/** Labels of keys: their names, or the first characters of the hash for unknown keys. */
 export function useKeyNames({ api, session }: PageContext): KeyNames {
   const { value } = useLoaded((signal) => listKeys(api, signal), [api])
   return useMemo(() => {
@@ -35,7 +35,7 @@ export function useKeyNames({ api, session }: PageContext): KeyNames {
   }, [value, session])
 }
 
-/** By hash: `shop`, or `shop …7Qa` where several keys have that name. */
+/** Labels by hash: `shop`, or `shop …7Qa` when several keys have that name. */
 export function namesOf(keys: readonly ApiKey[]): ReadonlyMap<string, string> {
   const counts = new Map<string, number>()
   for (const { name } of keys) counts.set(name, (counts.get(name) ?? 0) + 1)

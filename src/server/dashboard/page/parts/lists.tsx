@@ -10,7 +10,7 @@ export interface Listed<Row> {
   readonly total_count: number
 }
 
-/** Rows of a page of an operator's list, and those that are counted at most. */
+/** Rows on one page of an operator's list, and rows that are counted at most. */
 export const LIST_PAGE: typeof ADMIN_PAGE_DEFAULT = 50
 const LISTED_MAX: typeof ADMIN_LISTED_MAX = 10_000
 
@@ -18,12 +18,12 @@ export function rowsOf<Row>(loaded: Loaded<{ readonly data: readonly Row[] }>): 
   return { ...loaded, value: loaded.value?.data }
 }
 
-/** `1,234`, and `10,000 or more` of what is not counted on. */
+/** `1,234`, or `10,000 or more` when counting stopped there. */
 export function total(listed: number): string {
   return listed >= LISTED_MAX ? `${count(listed)} or more` : count(listed)
 }
 
-/** The steps of a list whose place stands in the address. */
+/** Buttons to page through a list whose position is in the address. */
 export function ListPager({
   context: { query, setQuery },
   loaded: { value },
@@ -43,7 +43,7 @@ export function ListPager({
   )
 }
 
-/** The address of a page with all that stands in it now, and some of it changed. */
+/** The current address of a page with some parameters changed. */
 export function linkWith(
   path: string,
   query: URLSearchParams,

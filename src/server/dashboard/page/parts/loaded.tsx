@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { messageOf } from '../api.ts'
 
 export interface Loaded<T> {
-  /** The last answer; undefined before the first. While the next is on its way the last one stays. */
+  /** The last answer; undefined before the first. It stays while the next one loads. */
   readonly value: T | undefined
   readonly problem: string | null
   readonly isLoading: boolean
@@ -38,7 +38,7 @@ export function useLoaded<T>(
   return { ...state, reload: () => setRound((last) => last + 1) }
 }
 
-/** Shown instead of a missing value: that it is loading, or why it failed. Null when the value is there. */
+/** Shown instead of a missing value: the loading state or the error. Null when the value is present. */
 export function Awaited({ value, problem, reload }: Loaded<unknown>): ComponentChild | null {
   if (problem !== null)
     return (

@@ -10,7 +10,7 @@ export interface PagerProps {
   onMove(offset: number): void
 }
 
-/** `1–50 of 312`, and the steps back and forth. Nothing where all rows stand on one page. */
+/** `1–50 of 312`, with buttons for the previous and the next page. Empty when all rows fit on one page. */
 export function Pager({ offset, limit, shown, total, onMove }: PagerProps): ComponentChild | null {
   const hasMore = total === null ? shown === limit : offset + shown < total
   if (offset === 0 && !hasMore) return null

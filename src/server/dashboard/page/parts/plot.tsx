@@ -26,7 +26,7 @@ const FONT = '11px system-ui, sans-serif'
 /** Sent to plots by the theme switch of the page. */
 export const THEME_EVENT = 'sluice-theme'
 
-/** A plot over time in the colours of the page; what it shows last is said in its text. */
+/** A plot over time in the colors of the page; its text alternative gives the last values. */
 export function Plot({ title, at, lines, format }: PlotProps): ComponentChild {
   const place = useRef<HTMLDivElement | null>(null)
   const plot = useRef<uPlot | null>(null)
@@ -106,7 +106,7 @@ function optionsOf(element: HTMLElement, { lines, format, setHovered }: Drawn): 
     padding: [8, 28, 0, 0],
     hooks: { setCursor: [(drawn) => setHovered(drawn.cursor.idx ?? null)] },
     scales: {
-      // A minute at least, so that the first looks do not fill the plot.
+      // At least a minute, so that the first views do not fill the plot.
       x: { range: (_plot, min, max) => [Math.min(min, max - MINUTE_S), max] },
       y: { range: (_plot, _min, max) => [0, max === null || max <= 0 ? 1 : max * 1.1] },
     },
@@ -131,10 +131,7 @@ function optionsOf(element: HTMLElement, { lines, format, setHovered }: Drawn): 
   }
 }
 
-/**
- * The style sheet's colours as a canvas takes them: a property that depends on dark and light is resolved on
- * an element alone.
- */
+/** Resolves the style sheet's colors for a canvas: a property that depends on the dark or light theme can only be resolved on an element. */
 function colourOf(parent: HTMLElement): (name: string) => string {
   return (name) => {
     const probe = document.createElement('i')

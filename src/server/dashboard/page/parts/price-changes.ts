@@ -65,7 +65,7 @@ function changeOf(before: string, override: PricingOverride): PriceChange {
   return { when, multiplier: null, prices: pricesOf(override) }
 }
 
-/** Conditions are numbers and lists, prices are texts. */
+/** The prices among the members: conditions are numbers and lists, prices are texts. */
 function pricesOf(members: object): readonly (readonly [string, string])[] {
   return Object.entries(members).flatMap(([name, price]: [string, unknown]) =>
     typeof price === 'string' ? [[name, price] as const] : [],

@@ -3,13 +3,13 @@ import type { VideoModel } from '../../../../schemas/videos/video-models.ts'
 import { NONE } from './figures.tsx'
 import { dependenciesOf, type PriceChange } from './price-changes.ts'
 
-/** What nothing is asked for, said alike wherever it is shown. */
+/** The word for a price of zero, the same everywhere. */
 export const FREE = 'free'
 const MILLION = 1_000_000
-/** Prices are shown exactly, amounts only as far as they matter. */
+/** Prices are shown exactly, amounts are rounded. */
 const exact = new Intl.NumberFormat('en-US', { style: 'currency', currency: 'USD', maximumFractionDigits: 9 })
 
-/** USD of a million tokens, of a price for one; nothing where nothing is asked. */
+/** USD per million tokens, from a price per token; no figure for a price of zero. */
 export function perMillion(price: string | undefined): string {
   const value = Number(price ?? 0) * MILLION
   return value === 0 ? NONE : exact.format(value)
@@ -33,7 +33,7 @@ export function otherPrices({ pricing, x }: Pick<Model, 'pricing' | 'x'>): strin
   return [...texts, ...(by === '' ? [] : [`by ${by}`])].join(', ')
 }
 
-/** The prices of a change, of a million tokens each: `prompt $4, completion $15`, or `× 0.5`. */
+/** The prices of a change, per million tokens: `prompt $4, completion $15`, or `× 0.5`. */
 export function changedPrices({ multiplier, prices }: PriceChange): string {
   if (multiplier !== null) return `× ${multiplier}`
   return prices.map(([name, price]) => `${spaced(name)} ${exact.format(Number(price) * MILLION)}`).join(', ')

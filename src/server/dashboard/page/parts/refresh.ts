@@ -1,10 +1,10 @@
 import { useEffect, useRef } from 'preact/hooks'
 import type { Loaded } from './loaded.tsx'
 
-/** Milliseconds between two looks at what still moves. */
+/** Milliseconds between two loads of data that may still change. */
 const REFRESH_MS = 4_000
 
-/** Loads again now and then, as long as something of it may still change and the page is seen. */
+/** Reloads regularly while the data may still change and the page is visible. */
 export function useRefresh(
   isMoving: boolean,
   loaded: Pick<Loaded<unknown>, 'isLoading' | 'reload'>,
@@ -15,7 +15,8 @@ export function useRefresh(
   useEffect(() => {
     if (!isMoving) return undefined
     const look = (): void => {
-      // A new look ends the one under way: answers that take longer than this would never be shown.
+      // A new load would abort the one in progress, so that answers slower than the interval would never be
+      // shown.
       if (!document.hidden && !latest.current.isLoading) latest.current.reload()
     }
     const timer = setInterval(look, everyMs)

@@ -2,11 +2,11 @@ import { h, type ComponentChild } from 'preact'
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { classOf, type Column } from './data-table.tsx'
 
-/** Pixels of a row and of a card, as the style sheet has them, and the width up to which rows are cards. */
+/** Height of a row and of a card in pixels, as in the style sheet, and the width up to which rows are cards. */
 const ROW_PX = 34
 const CARD_PX = 104
 const CARDS = '(max-width: 46rem)'
-/** Rows that are drawn beyond both edges. */
+/** Rows that are drawn beyond the upper and the lower edge. */
 const BEYOND = 8
 
 export interface VirtualTableProps<Row> {
@@ -15,13 +15,13 @@ export interface VirtualTableProps<Row> {
   readonly rows: readonly Row[]
   keyOf(row: Row): string
   isMarked?(row: Row): boolean
-  /** A click anywhere in a row; its first cell is the link for the keyboard. */
+  /** Called for a click anywhere in a row; for the keyboard, the first cell is a link. */
   onChoose(row: Row): void
-  /** The last rows are near. */
+  /** Called when the last rows are nearly in view. */
   onEnd(): void
 }
 
-/** A table in a box of its own, of which only the rows in sight are drawn: any number of them scrolls alike. */
+/** A table in a box of its own, of which only the visible rows are drawn, so that any number of rows scrolls smoothly. */
 export function VirtualTable<Row>({
   caption,
   columns,
@@ -35,13 +35,13 @@ export function VirtualTable<Row>({
   const rowPx = useRowPx()
   const first = Math.max(0, Math.floor(view.top / rowPx) - BEYOND)
   const last = Math.min(rows.length, Math.ceil((view.top + view.height) / rowPx) + BEYOND)
-  // With each drawing: what was asked for at another time may have kept the last rows from being asked for.
+  // With each drawing: a request in progress may have kept an earlier call from loading more rows.
   useLayoutEffect(() => {
     if (view.height > 0 && last >= rows.length - BEYOND) onEnd()
   })
   return (
     <div ref={box} class="log" tabIndex={0} role="region" aria-label={caption}>
-      {/* Roles are said again: rows that are laid out as cards lose their own. */}
+      {/* Roles are set explicitly: rows laid out as cards lose their own. */}
       <table role="table" aria-rowcount={rows.length + 1}>
         <caption class="unseen">{caption}</caption>
         <thead role="rowgroup">
@@ -85,7 +85,7 @@ export function VirtualTable<Row>({
   )
 }
 
-/** The part of a box that is in sight, in pixels. */
+/** The visible part of a box, in pixels. */
 function useView(): {
   readonly box: { current: HTMLDivElement | null }
   readonly view: { readonly top: number; readonly height: number }

@@ -3,15 +3,15 @@ import type { WorkspaceShape } from '../../../../schemas/workspaces/workspaces.t
 import type { Api, Path } from '../api.ts'
 import { useLoaded, type Loaded } from './loaded.tsx'
 
-/** Workspaces that a list to choose from holds at most, and those of one answer. */
+/** Workspaces that a select lists at most, and workspaces on one page. */
 const CHOICES_MAX = 500
 const PAGE = 100
 
 export interface Workspaces {
   readonly loaded: Loaded<readonly WorkspaceShape[]>
-  /** For a select: each by its id, after the entry for none. */
+  /** Options of a select: an entry for none, then each workspace by its id. */
   options(none?: string): readonly (readonly [value: string, text: string])[]
-  /** Its name, or the first characters of an id that is not known. */
+  /** The name of a workspace, or the first characters of an unknown id. */
   nameOf(id: string): string
 }
 

@@ -6,7 +6,7 @@ const LISTS = ['anyOf', 'oneOf', 'allOf', 'prefixItems'] as const
 const SINGLES = ['items', 'additionalProperties', 'not'] as const
 
 /**
- * A copy of a schema in which each member has a description: that of its shape, else that of its place.
+ * A copy of a schema in which each member has a description: the one of its shape, else the one for its place.
  * @param owner name of the member whose schema it is; empty at the top
  */
 export function described(schema: unknown, place: Place, owner = ''): unknown {

@@ -8,7 +8,7 @@ export const SAMPLING_TEXTS: Readonly<Record<string, string>> = {
   repetition_penalty: 'Penalty factor for repeated tokens; 1 has no effect.',
 }
 
-/** Members of chat completions, responses and messages: what callers send and what models answer. */
+/** Members of chat completions, responses and messages: requests of callers and answers of models. */
 export const INFERENCE_TEXTS: Readonly<Record<string, string>> = {
   ...SAMPLING_TEXTS,
   'messages.role': 'Author of the message.',
@@ -154,7 +154,7 @@ export const INFERENCE_TEXTS: Readonly<Record<string, string>> = {
   x: 'Sluice extension: further details of the call.',
 }
 
-/** Members of requests that are saved as presets, of which calls themselves have no schema. */
+/** Members of requests that are saved as presets, for which calls themselves have no schema. */
 export const PRESET_TEXTS: Readonly<Record<string, string>> = {
   'answer:id': 'Id of the preset.',
   'designated_version.id': 'Id of the version.',

@@ -78,7 +78,7 @@ const MODEL_TEXTS: Readonly<Record<string, string>> = {
   'models.count:count': 'Number of models that match.',
 }
 
-/** Members that calls to models of every kind share: which endpoint serves a call, and how it is traced. */
+/** Members that all kinds of calls to models have in common: which endpoint serves a call, and how it is traced. */
 export const CALL_TEXTS: Readonly<Record<string, string>> = {
   'answer:model': 'Id of the model that answered.',
   'body:provider':
@@ -167,12 +167,12 @@ const VIDEO_TEXTS: Readonly<Record<string, string>> = {
 }
 
 /**
- * Descriptions of the members of one subject. A key is the name of a member, or `parent.name` where only that
- * one is meant; before it may stand `body:` or `answer:`, or the id of an operation, as in `keys.get:name`.
+ * Descriptions of the members of one subject. A key is the name of a member, or `parent.name` for that member
+ * alone. It may have a prefix: `body:`, `answer:`, or the id of an operation, as in `keys.get:name`.
  */
 export type Texts = Readonly<Record<string, string>>
 
-/** Where a member stands: a text belongs to it there, not to its name everywhere. */
+/** The place of a member: a text describes the member at this place, not every member of that name. */
 export interface Place {
   readonly subject: TagName | 'error' | 'webhook'
   /** Id of the operation; the name of a webhook or an error. */
@@ -218,7 +218,7 @@ export const WEBHOOK_TEXTS: Texts = {
   unsigned_urls: 'URLs of the clips; downloading a clip requires an API key.',
 }
 
-/** The texts of each subject, the most special ones first. */
+/** The texts of each subject, the most specific first. */
 export const SUBJECT_TEXTS: Readonly<Record<Place['subject'], readonly Texts[]>> = {
   inference: [INFERENCE_TEXTS, CALL_TEXTS],
   presets: [PRESET_TEXTS, INFERENCE_TEXTS, CALL_TEXTS],
@@ -245,7 +245,7 @@ export const SUBJECT_TEXTS: Readonly<Record<Place['subject'], readonly Texts[]>>
   webhook: [WEBHOOK_TEXTS],
 }
 
-/** Operations of tests may have other subjects. */
+/** Typed loosely: operations in tests may have other subjects. */
 const TABLES: Readonly<Record<string, readonly Texts[]>> = SUBJECT_TEXTS
 
 export interface FoundText {
@@ -255,8 +255,8 @@ export interface FoundText {
 }
 
 /**
- * The description of a member where it stands; undefined when no table has one.
- * @param owner name of the member that has this one; empty at the top
+ * The description of a member at its place; undefined when no table has one.
+ * @param owner name of the member that contains this one; empty at the top
  */
 export function memberText(name: string, owner: string, place: Place): FoundText | undefined {
   const keys = [`${owner}.${name}`, name].flatMap((key) => [

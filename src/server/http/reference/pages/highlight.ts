@@ -1,6 +1,6 @@
 import { escaped } from './html.ts'
 
-/** Classes of what stands out in a block, in the order in which they are tried at a place. */
+/** Classes of highlighted text in a block, in the order in which they are tried at each position. */
 type Rules = readonly (readonly [name: 'comment' | 'string' | 'number' | 'keyword', shape: RegExp])[]
 
 const DOUBLE = String.raw`"(?:[^"\\]|\\[^])*"`
@@ -18,7 +18,7 @@ const SCRIPT: Rules = [
 ]
 
 const RULES: Readonly<Record<string, Rules>> = {
-  // A quote of a shell ends at the next one, whatever stands before it.
+  // A single-quoted text of a shell ends at the next quote, even after a backslash.
   sh: [
     ['comment', /(?<!\S)#.*/],
     ['string', new RegExp(`'[^']*'|${DOUBLE}`)],
@@ -39,7 +39,7 @@ const RULES: Readonly<Record<string, Rules>> = {
   ],
 }
 
-/** The text of a block as HTML with classes; without its tags it is the text, letter for letter. */
+/** The text of a block as HTML with classes; without its tags it is exactly the original text. */
 export function highlighted(text: string, language: string): string {
   const rules = RULES[language]
   if (rules === undefined) return escaped(text)

@@ -1,4 +1,4 @@
-/** A text as HTML shows it, inside and outside of attributes. */
+/** A text escaped for HTML, inside and outside of attributes. */
 export function escaped(text: string): string {
   return text
     .replaceAll('&', '&amp;')
@@ -7,12 +7,12 @@ export function escaped(text: string): string {
     .replaceAll('"', '&quot;')
 }
 
-/** Sluice's own texts as HTML: words in backticks are code. */
+/** A text of Sluice as HTML: words in backticks become code. */
 export function inline(text: string): string {
   return escaped(text).replace(/`([^`]*)`/g, '<code>$1</code>')
 }
 
-/** A table that a narrow screen scrolls. @param rows cells as HTML */
+/** A table that can be scrolled on a narrow screen. @param rows cells as HTML */
 export function tableOf(heads: readonly string[], rows: readonly (readonly string[])[]): string {
   const head = heads.map((text) => `<th scope="col">${text}</th>`).join('')
   const body = rows.map((cells) => `<tr>${cells.map((cell) => `<td>${cell}</td>`).join('')}</tr>`)

@@ -9,13 +9,13 @@ import { escaped, inline, tableOf } from './html.ts'
 import type { TriedCall } from '../../docs/tried-call.ts'
 import { jsonLiteral } from '../samples/literals.ts'
 
-/** An operation of the OpenAPI document, with the document that its references point into. */
+/** An operation of the OpenAPI document, with the document that its references refer to. */
 export interface DocumentedOperation {
   readonly document: Json
   readonly operation: Json
 }
 
-/** The section of an operation: its call, its inputs, its answers and samples. */
+/** The section of an operation: its call, inputs, answers and samples. */
 export function operationSection(operation: AnyOperation, documented: DocumentedOperation): string {
   const path = `${prefixOf(operation)}${operation.path}`
   return [
@@ -54,7 +54,7 @@ function headOf(
   )
 }
 
-/** One open at a time: elements with the same name close each other. */
+/** Only one sample is open at a time: elements with the same name close each other. */
 function samplesOf(operation: AnyOperation): string {
   const request = exampleRequestOf(operation)
   const names = Object.keys(LANGUAGES) as Language[]
@@ -85,7 +85,7 @@ function inputsOf({ document, operation }: DocumentedOperation): string {
 
 const BODY = 'Body'
 
-/** The members of a body, by the first of its types. */
+/** The members of a body, from the first of its media types. */
 function contentOf(title: string, described: unknown, document: Json): string {
   const content =
     isObject(described) && isObject(described['content']) ? Object.entries(described['content']) : []
@@ -93,7 +93,7 @@ function contentOf(title: string, described: unknown, document: Json): string {
   if (first === undefined) return ''
   const [type, media] = first
   const schema = isObject(media) ? media['schema'] : undefined
-  // Callers need to know what they have to send; of an answer each member is read where it is there.
+  // Callers need to know which members they must send; in an answer, "required" would not help.
   const rows = memberRows(schema, document).map((row) =>
     title === BODY ? row : { ...row, isRequired: false },
   )
@@ -131,7 +131,7 @@ function answersOf({ document, operation }: DocumentedOperation): string {
   )
 }
 
-/** The recorded answer, which an operation that always refuses has at the status of its error. */
+/** The recorded answer; for an operation that always refuses, it is under the status of its error. */
 function exampleOf(responses: readonly (readonly [status: string, response: unknown])[]): string {
   const found = responses.flatMap(([status, response]) => {
     const content =
@@ -151,7 +151,7 @@ function isFailure(status: string): boolean {
   return Number(status) >= FIRST_FAILURE && Number(status) <= LAST_FAILURE
 }
 
-/** Each status with its error types, which lead to their pages. */
+/** Each status with its error types, linked to their pages. */
 function errorsOf({ operation }: DocumentedOperation): string {
   const responses = isObject(operation['responses']) ? Object.entries(operation['responses']) : []
   const rows = responses
@@ -186,7 +186,7 @@ const LEVELS_MAX = 4
 /** Values of an enumeration that are shown. */
 const VALUES_MAX = 16
 
-/** All members of a schema, the outer before the inner. @param root what references of the schema lead into */
+/** All members of a schema, outer members before inner ones. @param root document that the references refer to */
 export function memberRows(schema: unknown, root: Json, path = '', level = 1): readonly MemberRow[] {
   const shape = resolved(schema, root)
   if (level > LEVELS_MAX || !isObject(shape)) return []
@@ -229,7 +229,7 @@ function merged(
   return [...rows.values()]
 }
 
-/** What values a schema takes, in words. */
+/** The values that a schema accepts, in words. */
 export function typeText(schema: unknown, root: Json): string {
   const shape = resolved(schema, root)
   if (!isObject(shape)) return 'any'
@@ -270,8 +270,8 @@ function resolved(schema: unknown, root: Json): unknown {
 }
 
 /**
- * The place of a form that sends the call; the page's script makes the form, and without the script the place
- * stays hidden.
+ * The place for a form that sends the call; the page's script creates the form, and without the script the
+ * place stays hidden.
  * @param parameters as the OpenAPI document has them
  */
 function tryOf(operation: AnyOperation, parameters: readonly Json[]): string {

@@ -25,9 +25,9 @@ export interface ReferencePage {
   readonly html: string
 }
 
-/** Sends calls from the page. */
+/** The script that sends calls from the page. */
 const SCRIPTS = [`${DOCS_PATH}/reference.js`]
-/** Titles that are more than the tag with a capital. */
+/** Titles that differ from the capitalized tag. */
 const TITLES: Readonly<Partial<Record<TagName, string>>> = {
   inference: 'Chat, responses, messages',
   keys: 'API keys',
@@ -49,7 +49,7 @@ interface Group {
 
 /** The first page of the reference, and one for each tag of operations. */
 export function referencePages(operations: readonly AnyOperation[]): readonly ReferencePage[] {
-  // As a node sends it: shapes lose in it what JSON cannot say.
+  // Converted to JSON as a node sends it, so that everything JSON cannot express is removed.
   const document = JSON.parse(JSON.stringify(openApiOf(operations))) as Json
   const groups = groupsOf(operations)
   return [
@@ -88,7 +88,7 @@ function firstPage(groups: readonly Group[], operations: readonly AnyOperation[]
   return shellOf({ title: 'API reference', body, all: listOf(groups), scripts: SCRIPTS })
 }
 
-/** What all calls have in common, with the first sample. */
+/** The introduction common to all calls, with the first sample. */
 function introduction(operations: readonly AnyOperation[]): string {
   const first = operations.find(({ id }) => id === 'embeddings.create') ?? operations[0]
   const sample =

@@ -1,11 +1,11 @@
 import { termsOf, type SearchIndex } from '../../docs/guides-search.ts'
 
-/** A page whose text can be found. */
+/** A page that can be searched. */
 export interface FoundPage {
   /** Path on a node. */
   readonly path: string
   readonly html: string
-  /** How much a word of it counts: 1 for most. */
+  /** Weight of the page's words: 1 for most pages. */
   readonly weight: number
 }
 
@@ -17,18 +17,18 @@ interface Section {
   readonly length: number
 }
 
-/** Times that a word counts that stands in the heading of a section, or in the title of its page. */
+/** Factors for a word in the heading of a section, and in the title of its page. */
 const HEADING_TIMES = 5
 const TITLE_TIMES = 3
-/** Times that a word counts of the first paragraph, which says what the page is for. */
+/** Factor for a word in the first paragraph, which describes the purpose of the page. */
 const LEAD_TIMES = 3
-/** How soon more occurrences count no more, and how far long sections count less: usual values of BM25. */
+/** Parameters of BM25, with usual values: how soon further occurrences stop counting, and how much the length of a section reduces its score. */
 const SATURATION = 1.2
 const LENGTH_SHARE = 0.6
-/** Scores are kept as whole numbers. */
+/** Factor for scores, which are stored as whole numbers. */
 const SCALE = 10
 
-/** The index of these pages: which words are in which sections, and how much they say of them. */
+/** The index of these pages: the words of each section, with their weights. */
 export function searchIndexOf(pages: readonly FoundPage[]): SearchIndex {
   const titles = pages.map(({ html }) => textOf(/<h1[^>]*>([^]*?)<\/h1>/.exec(html)?.[1] ?? ''))
   const sections = pages.flatMap(({ html }, page) => sectionsOf(html, page, titles[page] ?? ''))
@@ -53,7 +53,7 @@ export function searchIndexOf(pages: readonly FoundPage[]): SearchIndex {
   }
 }
 
-/** The text before the first heading of a page, and each heading with what follows it. */
+/** The text before the first heading of a page, and each heading with the text after it. */
 function sectionsOf(html: string, page: number, title: string): readonly Section[] {
   const main = /<main[^>]*>([^]*?)(?:<nav class="turns"|<\/main>)/.exec(html)?.[1] ?? ''
   return main.split(/(?=<h2 id=")/).map((part, at) => {

@@ -1,31 +1,31 @@
 import { DOCS_PATH, ERRORS_PATH, GUIDES_PATH } from '../../../../schemas/api-prefix.ts'
 import { escaped } from './html.ts'
 
-/** A page of the documentation, without what all of them have. */
+/** A page of the documentation, without the parts common to all pages. */
 export interface PageParts {
   readonly title: string
   /** HTML with one `h1`. */
   readonly body: string
   /** The list of pages next to the body, as HTML; empty: no list. */
   readonly all?: string
-  /** Paths of scripts, in addition to the one of every page. */
+  /** Paths of scripts, in addition to the script of every page. */
   readonly scripts?: readonly string[]
 }
 
-/** Shows the theme, copies blocks and searches; nothing needs it for reading. */
+/** Applies the theme, copies blocks and searches; pages can be read without it. */
 const SCRIPT = `${GUIDES_PATH}.js`
-/** The mark of Sluice, as the dashboard has it in a file: pages that are read load no pictures. */
+/** The logo of Sluice, inline, since pages of documentation load no pictures; the dashboard has it as a file. */
 const MARK =
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24"><rect width="24" height="24" rx="6" fill="#00687f"/>' +
   '<g fill="none" stroke="#fff" stroke-width="2" stroke-linecap="round"><path d="M6 5v8M18 5v8"/>' +
   '<path d="M5 17.5c2.3-2.4 4.7-2.4 7 0s4.7 2.4 7 0"/></g><path fill="#fff" d="M8.5 6h7v6h-7z"/></svg>'
 const ICON = `data:image/svg+xml,${encodeURIComponent(MARK)}`
 
-/** The HTML of a page: it loads files of Sluice alone, and has no script and no style in its text. */
+/** The HTML of a page: it loads only files of Sluice, and contains no inline scripts or styles. */
 export function shellOf({ title, body, all = '', scripts = [] }: PageParts): string {
   const loaded = [SCRIPT, ...scripts]
     .map((path) => {
-      // The page is first drawn in the theme that was chosen.
+      // Blocks rendering, so that the page is first drawn in the chosen theme.
       const blocking = path === SCRIPT ? ' blocking="render"' : ''
       return `<script type="module"${blocking} src="${path}"></script>\n`
     })
@@ -54,7 +54,7 @@ ${all === '' ? '' : `<nav class="all" aria-label="Pages">\n${all}\n</nav>\n`}${c
 `
 }
 
-/** Headings of a page from which a list of them helps. */
+/** Number of headings from which a page has a list of them. */
 const LISTED_MIN = 3
 const HEADING = /<h2 id="([^"]*)">([^]*?)(?: <a class="anchor"[^]*?)?<\/h2>/g
 
@@ -67,7 +67,7 @@ function contentsOf(body: string): string {
   return `<nav class="contents" aria-label="On this page">\n<h2>On this page</h2>\n<ul>\n${items.join('\n')}\n</ul>\n</nav>\n`
 }
 
-/** The way to the pages before and after this one. @param before null on the first page */
+/** Links to the previous and the next page. @param before null on the first page */
 export function turnsOf(before: Neighbour | null, after: Neighbour | null): string {
   const turn = ({ path, title }: Neighbour, rel: string, text: string): string =>
     `<a rel="${rel}" href="${path}">${escaped(text.replace('*', () => title))}</a>`

@@ -11,25 +11,25 @@ export interface ExampleInput {
   readonly method?: string
 }
 
-/** The request of an example, before it is written in a language. */
+/** The request of an example, independent of a language. */
 export interface ExampleRequest {
   readonly method: string
-  /** With its prefix and its query. */
+  /** The path with its prefix and its query. */
   readonly path: string
-  /** `x-sluice-key` where `Authorization` is for another server. */
+  /** `x-sluice-key` when `Authorization` is for another server. */
   readonly keyHeader: 'Authorization' | 'x-sluice-key'
   readonly keyKind: KeyKind
   /** Undefined: the request has no JSON body. */
   readonly body?: unknown
-  /** Null: the request has no body, or its client writes the type. */
+  /** Null: the request has no body, or its client sets the type. */
   readonly contentType: string | null
   /** How the file `UPLOADED` is sent: as a part of a form, or as the body; null: no file is sent. */
   readonly upload: 'form' | 'raw' | null
-  /** What the answer is; a file has a name under which it is kept. */
+  /** The kind of answer; a file has the name under which it is saved. */
   readonly answer: 'json' | 'text' | 'nothing' | { readonly file: string }
 }
 
-/** What a sample is made from. */
+/** The input of a sample. */
 export interface SampleInput {
   readonly request: ExampleRequest
   readonly url: string
@@ -83,7 +83,7 @@ export function examplePath(operation: AnyOperation, given: ExampleInput = {}): 
   return `${prefixOf(operation)}${path}${queryOf(operation, given)}`
 }
 
-/** Whether the last segment of the path takes slashes. */
+/** Whether the last segment of the path may contain slashes. */
 export function keepsSlashes({ input, isAtRoot }: AnyOperation): boolean {
   return input.hasRest === true || isAtRoot === true
 }

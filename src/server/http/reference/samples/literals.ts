@@ -1,4 +1,4 @@
-/** Characters of a value that stays on one line. */
+/** Longest value, in characters, that is written on one line. */
 const ONE_LINE_CHARS_MAX = 72
 const STEP = '  '
 const PLAIN_NAME = /^[A-Za-z_$][\w$]*$/
@@ -8,7 +8,7 @@ interface Spelling {
   text(value: string): string
   name(value: string): string
   readonly words: { readonly true: string; readonly false: string; readonly null: string }
-  /** Stands inside the braces of an object on one line. */
+  /** Text inside the braces of an object on one line. */
   readonly padding: string
 }
 
@@ -26,7 +26,7 @@ const PYTHON: Spelling = {
   padding: '',
 }
 
-/** In single quotes, unless something in the text needs an escape. */
+/** Quotes a text with single quotes, or with double quotes if it needs an escape. */
 function quoted(value: string): string {
   const escaped = JSON.stringify(value)
   return escaped.includes('\\') || value.includes("'") ? escaped : `'${value}'`
@@ -41,7 +41,7 @@ export function pythonLiteral(value: unknown, indent = ''): string {
   return written(value, PYTHON, indent)
 }
 
-/** A JSON value as JSON, on one line where it fits. */
+/** A value as JSON, on one line if it fits. */
 export function jsonLiteral(value: unknown): string {
   const line = JSON.stringify(value)
   return line.length <= ONE_LINE_CHARS_MAX ? line : JSON.stringify(value, null, STEP)

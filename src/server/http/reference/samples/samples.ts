@@ -5,7 +5,7 @@ import { WRITTEN_ORIGIN } from '../docs-page.ts'
 
 const ENVIRONMENT = 'process.env'
 
-/** A module for Node with its own `fetch`. */
+/** A module for Node that uses its built-in `fetch`. */
 function typescriptOf({ request, url, variable }: SampleInput): string {
   const imports = typescriptImports(request)
   return [
@@ -58,7 +58,7 @@ function typescriptAnswer(answer: ExampleRequest['answer']): string {
   return answer === 'text' ? 'console.log(await response.text())' : 'console.log(response.status)'
 }
 
-/** A program of Python's standard library alone. */
+/** A program that uses only Python's standard library. */
 function pythonOf({ request, url, variable }: SampleInput): string {
   const { body, upload, answer } = request
   const isJson = body !== undefined || answer === 'json'
@@ -83,7 +83,7 @@ function pythonOf({ request, url, variable }: SampleInput): string {
   ].join('\n')
 }
 
-/** The library has no forms of its own. */
+/** Builds the form by hand, since Python's library cannot. */
 const PYTHON_FORM = [
   'boundary = uuid.uuid4().hex',
   `with open("${UPLOADED}", "rb") as file:`,
@@ -138,7 +138,7 @@ export const LANGUAGES = {
 >
 export type Language = keyof typeof LANGUAGES
 
-/** A program that sends the request, prints or keeps the answer, and fails where the answer is an error. */
+/** A program that sends the request, prints or saves the answer, and fails when the answer is an error. */
 export function sampleOf(language: Language, request: ExampleRequest, origin = WRITTEN_ORIGIN): string {
   return LANGUAGES[language].write({
     request,
@@ -159,7 +159,7 @@ function curlOf({ request, url, variable }: SampleInput): string {
   ].join(' \\\n  ')
 }
 
-/** curl takes GET, and POST where it sends a body. */
+/** The option for the method: curl uses GET by default, and POST when it sends a body. */
 function curlMethod({ method, body, upload }: ExampleRequest): string {
   const isTaken = method === (body === undefined && upload === null ? 'GET' : 'POST')
   return isTaken ? '' : ` -X ${method}`

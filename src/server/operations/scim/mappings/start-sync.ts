@@ -3,7 +3,7 @@ import { SyncJobAnswer } from '../../../../schemas/scim/group-mappings.ts'
 import { defineOperation } from '../../define.ts'
 import { directoryActorOf, READ_STATUSES, syncJobAnswer } from './mapping-answers.ts'
 
-/** Starts a new computation of all grants of the organization. Source: B2.5, decision C6. */
+/** Starts the recomputation of all grants of the organization. Source: B2.5, decision C6. */
 export const startSync = defineOperation({
   id: 'scim.start_sync',
   method: 'post',

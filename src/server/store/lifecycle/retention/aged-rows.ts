@@ -9,21 +9,22 @@ import { PRUNED_AT_ONCE } from '../../../../schemas/operator/admin-port-limits.t
 export interface AgedRows {
   readonly kind: 'idempotency' | 'webhooks' | 'dead_letters' | 'jobs'
   readonly table: string
-  /** Instant from which a row is kept; an index has it in its order. */
+  /** The time from which the age of a row counts; an index is ordered by it. */
   readonly since: string
   /** Condition: the row is of this kind. */
   readonly isOne: string
-  /** Condition: a row of the kind may be removed, as in the index. */
+  /** Condition: a row of the kind may be removed; the same as in the index. */
   readonly isLoose: string
-  /** Condition: no living row refers to the row; checked row by row. */
+  /** Condition: no existing row refers to the row; checked row by row. */
   readonly isFree: string
   readonly idType: 'text' | 'uuid'
 }
 
 /**
- * Rows that no repetition needs any more. A row without an answer stays as long as one with an answer: a new
- * row would count attempts from 1 again, and a process that slept could take another's claim for its own.
- * The row of an open job stays with the job, since it holds the claim of the job.
+ * Idempotency rows that no repetition needs any more. A row without an answer is kept as long as one with an
+ * answer: a new row would count attempts from 1 again, and a process that slept could mistake another
+ * process's claim for its own. The row of an open job is kept with the job, since it contains the claim of the
+ * job.
  */
 export const IDEMPOTENCY: AgedRows = {
   kind: 'idempotency',
@@ -51,14 +52,14 @@ function ended(kind: 'webhooks' | 'dead_letters', state: string): AgedRows {
   }
 }
 
-/** A job stays with its clips, and while a delivery about it waits or is dead: the reader of such a delivery asks for the job. */
+/** A job is kept while it has clips, and while a delivery about it waits or is dead: readers of such a delivery look up the job. */
 export const JOBS: AgedRows = {
   kind: 'jobs',
   table: 'video_jobs',
   since: 't.ended_at',
   isOne: 't.ended_at IS NOT NULL',
   isLoose: 't.ended_at IS NOT NULL AND t.clips_expire_at IS NULL',
-  // The collation of that column's index, which is not that of ids.
+  // The collation of that column's index, which differs from that of ids.
   isFree: `NOT EXISTS (
     SELECT FROM webhook_deliveries d WHERE d.idempotency_key = (t.id || '-' || t.state) COLLATE "default" AND d.state <> 'delivered')`,
   idType: 'text',
@@ -68,7 +69,7 @@ const UNIT_MS = { hours: 3_600_000, days: 86_400_000 }
 
 type KeptByAge = Extract<KeptFor, null> | { readonly count: number; readonly unit: keyof typeof UNIT_MS }
 
-/** @param keptFor null keeps the rows without end */
+/** @param keptFor null keeps the rows forever */
 export function agedRows(store: Store, rows: AgedRows, keptFor: KeptByAge): PruneStep {
   const keptMs = keptFor === null ? null : keptFor.count * UNIT_MS[keptFor.unit]
   return {
@@ -93,7 +94,7 @@ export function agedRows(store: Store, rows: AgedRows, keptFor: KeptByAge): Prun
   }
 }
 
-/** Time for which an answer under an `Idempotency-Key` is repeated; the contract sets it, and no setting changes it. */
+/** Time for which an answer with an `Idempotency-Key` is repeated; the contract defines it, and no setting changes it. */
 export const IDEMPOTENCY_KEPT: KeptByAge = { count: IDEMPOTENCY_KEPT_MS / UNIT_MS.hours, unit: 'hours' }
 
 /** The last row of a batch, as text: the library's dates have no microseconds. */
@@ -136,8 +137,8 @@ function pruneSome(
 }
 
 /**
- * A crash may undo the transaction: the batch is then repeated. The planner has to take the indexes, though
- * its statistics of a table may be outdated, so that a batch costs only the rows that it reads.
+ * A crash may undo the transaction, and the batch is then repeated. The planner must use the indexes even when
+ * its statistics of a table are outdated, so that a batch costs only the rows that it reads.
  */
 export async function workGently(tx: Transaction): Promise<void> {
   await tx.unsafe(`SET LOCAL synchronous_commit = off; SET LOCAL max_parallel_workers_per_gather = 0;
@@ -146,10 +147,10 @@ export async function workGently(tx: Transaction): Promise<void> {
 }
 
 /**
- * One batch reads the next rows in the order of the index, after the last row of the previous batch. It does
- * not read rows again that were removed, which an older reader may hold in the index for hours, or that stay.
- * Rows that another transaction has locked stay until the next run. Parameters: milliseconds, rows, and
- * place.
+ * One batch reads the next rows in the order of the index, after the last row of the previous batch. So it
+ * does not read again rows that are kept, or removed rows that remain in the index for hours because of an
+ * older reader. Rows that another transaction has locked are left to the next run. Parameters: milliseconds,
+ * rows, and place.
  */
 export function batchStatement(
   { table, since, isLoose, isFree, idType }: AgedRows,

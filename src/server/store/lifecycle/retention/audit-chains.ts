@@ -9,7 +9,7 @@ import { PRUNED_AT_ONCE } from '../../../../schemas/operator/admin-port-limits.t
 
 export interface AuditRetention {
   readonly store: Store
-  /** Whole months in addition to the current one; 0 = without end. */
+  /** Whole months in addition to the current one; 0 = kept forever. */
   readonly keptMonths: number
   readonly log: Log
 }
@@ -17,8 +17,8 @@ export interface AuditRetention {
 /**
  * Prunes the chains of organizations from their beginning, in whole months. Each run over a chain is an event
  * of the chain, which records the number and hash of the last event that it removes; `verifyAudit` continues
- * from there, and finds events that were removed beyond. A chain that is broken where it would be pruned
- * stays as it is, so that the tampering can still be found.
+ * from there, and detects further removed events. A chain that is broken in the part to be pruned is not
+ * changed, so that the tampering can still be detected.
  */
 export function auditChains({ store, keptMonths, log }: AuditRetention): PruneStep {
   return {
@@ -48,7 +48,7 @@ export function auditChains({ store, keptMonths, log }: AuditRetention): PruneSt
 
 interface Chain {
   readonly organizationId: string
-  /** Number of the last event that is old. */
+  /** Number of the last event that is old enough. */
   readonly through: string
 }
 
@@ -89,7 +89,7 @@ async function* pruneChain(
 
 interface Batch {
   readonly rows: number
-  /** Number of the first event that does not follow from the one before it. */
+  /** Number of the first event whose hash does not match its predecessor. */
   readonly brokenAt: string | null
 }
 
@@ -137,7 +137,7 @@ async function pruneSome(
 
 const GENESIS_HEX = '0'.repeat(64)
 
-/** Records the pruning in the chain itself, before its first event is removed: with the hash of the last event that goes. */
+/** Records the pruning in the chain itself, before its first event is removed, with the hash of the last event to be removed. */
 async function recordPruning(tx: Transaction, { organizationId, through }: Chain): Promise<void> {
   const [row] = await tx<{ hash: Buffer }[]>`
     SELECT hash FROM audit WHERE organization_id = ${organizationId} AND n = ${through}::bigint

@@ -8,7 +8,7 @@ import { LedgerColumns, NO_FIGURES, type LedgerKind, type LedgerRow } from './le
 export interface Entry {
   spent: bigint
   byok: bigint
-  /** Nano-USD paid from the lease of the day, or given back from it. */
+  /** Nano-USD paid from the lease of the day, or returned from it. */
   fromLease: bigint
 }
 
@@ -30,29 +30,29 @@ export interface ActivityRow {
 
 type Whose = Pick<OpenTake, 'day' | 'organizationId' | 'workspaceId' | 'keyHash' | 'model'>
 
-/** Settlements that differ only in instant, request and figures: summed up before the accounts count them. */
+/** Settlements that differ only in time, request and figures; they are summed before they are added to accounts. */
 interface Group {
   readonly of: Settlement
   readonly isLate: boolean
-  /** Place of their common columns in the ledger's. */
+  /** Index of their common columns in the rows for the ledger. */
   readonly place: number
   requests: number
   tokens: number
   outputTokens: number
   cachedTokens: number
   milliseconds: number
-  /** Part of their cost that a number still counts exactly. */
+  /** The part of their cost that a number can still represent exactly. */
   nano: number
   /** The rest of their cost. */
   moreNano: bigint
 }
 
-/** Entries of a batch, summed up per account and day, so that the batch changes each row once. */
+/** Entries of a batch, summed by account and day, so that the batch changes each row once. */
 export class Books {
   readonly ledger = new LedgerColumns()
   readonly #entries = new Map<string, Map<Day, Entry>>()
   readonly #activity = new Map<string, ActivityRow>()
-  /** Groups that the accounts have not counted yet, by key and model: those of one pair are few. */
+  /** Groups that are not yet added to accounts, by key and model; there are only a few groups for each pair. */
   readonly #groups = new Map<string, Map<string, Group[]>>()
 
   get entries(): ReadonlyMap<string, ReadonlyMap<Day, Entry>> {
@@ -226,7 +226,7 @@ export function accountsOf({
   ]
 }
 
-/** @param call a settlement, or a take of which only the bound is known */
+/** @param call a settlement, or a take for which only the bound is known */
 export function ledgerRow(
   call: Settlement | OpenTake,
   kind: LedgerKind,
@@ -256,7 +256,7 @@ export function ledgerRow(
 
 /**
  * Replaces characters that Postgres refuses: NUL, and half of a surrogate pair. One such text would block the
- * flush without end.
+ * flush forever.
  */
 export function plain(text: string): string {
   return text.replaceAll('\0', '\uFFFD').toWellFormed()

@@ -34,7 +34,7 @@ export async function close(tx: Transaction, closing: Closing, log: Log): Promis
     await tx`UPDATE journals SET applied = ${to} WHERE id = ${journalId}`
     return { ...NOTHING, entries: late.length }
   }
-  // Nothing is lent to the journal from here on; a lend under way is over.
+  // From now on nothing is lent to the journal; a concurrent lend has ended.
   await tx`DELETE FROM refills WHERE journal_id = ${journalId}`
   await tx`UPDATE journals SET state = 'closed', closed_at = clock_timestamp(), applied = ${to} WHERE id = ${journalId}`
   const books = new Books()
@@ -74,7 +74,7 @@ function freshOf(
   )
 }
 
-/** Its settlement, of a take of a stream. */
+/** The settlement of a take, if it belongs to a stream; otherwise empty. */
 function streamOf(take: OpenTake): readonly Settlement[] {
   return take.progress === undefined ? [] : [estimateOf(take, take.progress)]
 }
@@ -92,7 +92,7 @@ function estimateOf(take: OpenTake, progress: TakeProgress): Settlement {
   }
 }
 
-/** The settlement of the money that a dead front held. */
+/** Settles the money that a dead front held. */
 class Ending {
   forfeits = 0
   forfeitedNano = 0n
@@ -105,7 +105,7 @@ class Ending {
     this.#nowMs = nowMs
   }
 
-  /** @param isExplained no later record of the journal can be lost */
+  /** @param isExplained true when no later record of the journal can be lost */
   take(take: OpenTake, isExplained: boolean): void {
     const { progress } = take
     if (progress === undefined) this.#forfeit(take)
@@ -113,8 +113,8 @@ class Ending {
   }
 
   /**
-   * Counts what a streamed answer had come to as usage. The rest of the bound goes back where the provider
-   * stopped with its connection, and is forfeited where it may have gone on.
+   * Books the cost of a streamed answer so far as usage. The rest of the bound is returned if the provider
+   * stopped when its connection closed, and is forfeited if it may have continued.
    */
   #progressed(take: OpenTake, progress: TakeProgress, mayBeSpent: boolean): void {
     const { isByok, costNano } = progress
@@ -124,7 +124,7 @@ class Ending {
       const rest = Math.max(0, take.amounts[kind] - (progress.paid[kind] ? costNano : 0))
       const entry = this.#books.entryOf(accountId, take.day)
       if (take.paid[kind]) entry.fromLease += BigInt(rest)
-      // An account that does not count the workspace's own credentials counts none of such a call.
+      // An account that does not count the workspace's own credentials does not count such a call at all.
       if (!mayBeSpent || kind === 'organization' || (isByok && !progress.paid[kind])) {
         if (take.paid[kind]) this.returnedNano += BigInt(rest)
         continue
@@ -149,8 +149,8 @@ class Ending {
 
   #forfeitedOf(take: OpenTake, { workspace, key }: Pick<OpenTake['amounts'], 'workspace' | 'key'>): void {
     const [, ofWorkspace, ofKey] = accountsOf(take)
-    // One row for the amount that both accounts count, and one for the rest that only one counts: own
-    // credentials may count in one account alone.
+    // One row for the amount that both accounts count, and one for the rest that only one counts: calls with own
+    // credentials may count in only one of the accounts.
     this.#forfeited(take, Math.min(workspace, key), null)
     if (workspace !== key)
       this.#forfeited(
@@ -161,7 +161,7 @@ class Ending {
   }
 
   /**
-   * Returns the rest of a lease when the journal explains all spend, and for credit in any case; otherwise
+   * Returns the rest of a lease when the journal accounts for all spend, and for credit in any case; otherwise
    * the rest is forfeited.
    */
   end({
@@ -207,7 +207,7 @@ class Ending {
   #forfeited(take: OpenTake, nano: number, accountId: string | null): void {
     if (nano === 0) return
     this.#books.ledger.push({ ...ledgerRow(take, 'forfeit', nano), account_id: accountId })
-    // Activity counts calls: an amount of one account alone stands in the ledger only.
+    // Activity counts calls: an amount that counts for only one account is booked only in the ledger.
     if (accountId === null) this.#books.activityOf(take).forfeited += BigInt(nano)
     this.forfeits += 1
     this.forfeitedNano += BigInt(nano)

@@ -4,8 +4,9 @@ import type { Transaction } from '../../base/open.ts'
 import { windowOf } from '../windows.ts'
 
 /**
- * USD at which counters of accounts and roll-ups stop: above every limit, and three times their nano-USD fit
- * a `bigint`. A counter that overflowed would stop the accounting of all workspaces. Decision.
+ * USD at which counters of accounts and roll-ups stop: higher than every limit, and low enough that three
+ * times the amount in nano-USD fits a `bigint`. A counter that overflowed would stop the accounting of all
+ * workspaces. Decision.
  */
 export const COUNTER_USD_MAX = 3_000_000_000
 
@@ -19,7 +20,7 @@ export interface Change {
   readonly lent: bigint
 }
 
-/** An account with the windows of a day: windows that have ended begin again at 0. The day never goes back. Design §6.3. */
+/** An account with the windows of a day: windows that have ended start again at 0. The day never decreases. Design §6.3. */
 export function rolledTo(account: Account, day: Day): Account {
   if (day <= account.day) return account
   const keep = (counter: PerSpan): PerSpan =>
@@ -28,8 +29,8 @@ export function rolledTo(account: Account, day: Day): Account {
 }
 
 /**
- * An account after a change that belongs to a day: the change counts in the windows that contain this day,
- * and in no later one.
+ * An account after a change that belongs to a day: the change counts only in windows that contain this day,
+ * not in later ones.
  */
 export function changedBy(account: Account, day: Day, { spent, byok, lent }: Change): Account {
   const rolled = rolledTo(account, day)
@@ -57,8 +58,8 @@ export function isSameWindow(span: Span, day: Day, other: Day): boolean {
 }
 
 /**
- * Writes rows that this transaction has locked. @param wanted ids of accounts whose money was refused while
- * other fronts held some
+ * Writes rows that this transaction has locked. @param wanted ids of accounts for which money was refused
+ * while other fronts held some
  */
 export async function saveAccounts(
   tx: Transaction,
@@ -80,7 +81,7 @@ export async function saveAccounts(
 
 const NONE: ReadonlySet<string> = new Set()
 
-/** Values are texts, since a JSON number cannot hold every `bigint`. */
+/** Values are texts, since a JSON number cannot represent every `bigint`. */
 function rowOf(
   { id, day, spent, byok, lent }: Account,
   wanted: boolean,

@@ -6,7 +6,7 @@ import { Books } from './books.ts'
 import { leasesOf } from './leases.ts'
 import { post } from './post.ts'
 
-/** Applies a batch once, however often it comes. Locks: the journal's row, then the accounts. */
+/** Applies a batch exactly once, even if it is sent repeatedly. Locks: the journal's row, then the accounts. */
 export async function flush(
   tx: Transaction,
   { journalId, from, to, entries }: Flush,
@@ -33,8 +33,8 @@ async function advance(tx: Transaction, { journalId, from, to }: Omit<Flush, 'en
 }
 
 /**
- * The result for a batch that does not follow the applied offset: it was applied before, or another batch from
- * the same place was, or the journal has ended.
+ * The result for a batch that does not follow the applied offset: this batch, or another one with the same
+ * start, was applied earlier, or the journal has ended.
  */
 async function standing(
   tx: Transaction,

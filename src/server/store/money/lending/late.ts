@@ -8,9 +8,9 @@ import { accountsOf, Books, plain } from './books.ts'
 import { post } from './post.ts'
 
 /**
- * Applies entries of a journal that was closed without them. Forfeited amounts become usage, or return where
- * they were given back, so that counters of workspaces and keys do not grow by amounts that a forfeit covers;
- * credit, which bears no forfeit, grows.
+ * Applies entries of a journal that was closed without them. Forfeited amounts become usage, or are released
+ * if the entry returned them, so that the counters of workspaces and keys do not grow by amounts that a
+ * forfeit already covers. The counter for credit grows, since credit has no forfeits.
  */
 export async function addLate(
   tx: Transaction,
@@ -26,8 +26,8 @@ export async function addLate(
 ): Promise<void> {
   const books = new Books()
   for (const entry of entries) books.add(entry, { isLate: true })
-  // Forfeits are read and changed under the locks of their accounts, as in forgiving: the opposite order
-  // would deadlock.
+  // Forfeits are read and changed under the locks of their accounts, as in `forgive`: the opposite order would
+  // deadlock.
   const accounts = await lockAccounts(tx, books.accountIds)
   const forfeits = new Forfeits(books, await forfeitsOf(tx, journalId))
   for (const entry of entries) {
@@ -43,7 +43,7 @@ export async function addLate(
   await saveReleases(tx, journalId, forfeits.released)
 }
 
-/** Uses the forfeit of the same call first, then what was forfeited without a call. */
+/** Uses the forfeit of the same call first, then forfeits that belong to no call. */
 function coverUsage(forfeits: Forfeits, settle: Settlement): void {
   const owners = accountsOf(settle)
     .filter(({ kind }) => kind !== 'organization')
@@ -66,7 +66,7 @@ function coverUsage(forfeits: Forfeits, settle: Settlement): void {
   }
 }
 
-/** A row of the ledger that is still forfeited, in part or in full. */
+/** A row of the ledger that is still forfeited, partly or completely. */
 interface Forfeit {
   readonly part: string
   readonly place: string
@@ -83,7 +83,7 @@ interface Forfeit {
 
 type Call = Pick<OpenTake, 'requestId' | 'keyHash' | 'workspaceId' | 'day'>
 
-/** Callers choose request ids, and may choose those of others: only together with the key does an id name a call. */
+/** Callers choose request ids, and may choose ids of other callers: an id identifies a call only together with the key. */
 function callName({ requestId, keyHash, workspaceId, day }: Call): string {
   return `${plain(requestId)} ${keyHash} ${workspaceId} ${day}`
 }
@@ -120,7 +120,7 @@ class Forfeits {
     return (this.#byName.get(`${accountId} ${day}`) ?? []).filter((row) => row.key_hash === null)
   }
 
-  /** @param accountIds accounts that count these rows @returns the part of `nano` that the rows covered */
+  /** @param accountIds accounts that count these rows @returns the part of `nano` covered by the rows */
   release(rows: readonly Forfeit[], accountIds: readonly string[], nano: bigint): bigint {
     let left = nano
     for (const row of rows) {

@@ -21,7 +21,8 @@ export async function leasesOf(
 }
 
 /**
- * Leases of accounts at other fronts, by day. Holds of jobs are left out: they stay until their jobs end.
+ * Leases of accounts at other fronts, by day. Holds of jobs are left out, since they remain until their jobs
+ * end.
  * @param journalId null = the leases of all fronts
  */
 export async function leasesElsewhere(
@@ -45,7 +46,7 @@ export async function addLeases(tx: Transaction, journalId: string, leases: read
     ON CONFLICT (journal_id, account_id, day) DO UPDATE SET lent_nano = leases.lent_nano + excluded.lent_nano`
 }
 
-/** Money that a job holds from its acceptance to its end, under an id of its own. */
+/** Money that a job holds from its acceptance to its end, with its own id. */
 export interface HoldLease extends Lease {
   readonly holdId: string
 }

@@ -1,9 +1,9 @@
 import type { Transaction } from '../../base/open.ts'
 import type { Day } from '../../../ports/money/money.ts'
 
-/** The end of a request id in the text of all. No id contains it: an id that did would shift those after it. */
+/** Terminator of each request id in the text of all ids. No id contains it; otherwise the following ids would be shifted. */
 const ID_END = '\x1f'
-/** Stands for an unknown figure; no figure is negative. */
+/** Represents an unknown figure; real figures are never negative. */
 const UNKNOWN = -1
 
 export type LedgerKind = 'usage' | 'estimated' | 'forfeit' | 'overrun'
@@ -37,22 +37,22 @@ export const NO_FIGURES = {
   milliseconds: null,
 } as const
 
-/** Columns that calls of one key and model share: sent once for a batch. */
+/** Columns that calls with the same key and model share; sent once for each batch. */
 export type LedgerCalls = Omit<LedgerRow, 'at_ms' | 'request_id' | 'cost_nano' | keyof typeof NO_FIGURES>
 
 /** Columns that differ in each row. */
 export type LedgerFigures = Omit<LedgerRow, keyof LedgerCalls>
 
 /**
- * Rows as columns, with shared columns apart: one object for each row would be copied by the garbage
- * collector while the batch is under way.
+ * Rows stored as columns, with shared columns separately: with one object for each row, the garbage collector
+ * would copy the objects while the batch is in progress.
  */
 export class LedgerColumns {
   readonly calls: (LedgerCalls & { readonly place: number })[] = []
   readonly places: number[] = []
   /** Unix milliseconds of the first row. */
   firstMs = 0
-  /** Milliseconds since the first row: short numbers, for both sides. */
+  /** Milliseconds since the first row: short numbers are cheaper for the front and for Postgres. */
   readonly instants: number[] = []
   readonly requestIds: string[] = []
   readonly tokens: number[] = []
@@ -71,7 +71,7 @@ export class LedgerColumns {
     this.add(this.placeOf(row), row)
   }
 
-  /** @param place of the shared columns */
+  /** @param place index of the shared columns */
   add(place: number, figures: LedgerFigures): void {
     const { at_ms, request_id, output_tokens, cached_tokens } = figures
     if (this.places.length === 0) this.firstMs = at_ms
@@ -119,12 +119,12 @@ export class LedgerColumns {
     return place
   }
 
-  /** The request ids as `insertLedger` reads them, each with its end. */
+  /** The request ids as `insertLedger` reads them, each with its terminator. */
   get idsText(): string {
     return this.requestIds.join(ID_END) + ID_END
   }
 
-  /** The columns of text tokens: without elements where no row has any. */
+  /** The columns of text tokens; empty when no row has any. */
   get textTokens(): { readonly output: readonly number[]; readonly cached: readonly number[] } {
     return this.#isText ? { output: this.outputTokens, cached: this.cachedTokens } : NO_TEXT
   }
@@ -133,9 +133,9 @@ export class LedgerColumns {
 const NO_TEXT = { output: [], cached: [] }
 
 /**
- * Sends columns as arrays, and reads them by their index along one list of request ids: a list for each
- * column costs Postgres a third more for a row (2.9 and 2.2 µs), and binary `COPY` as much in batches of this
- * size.
+ * Sends columns as arrays, and reads them by index along one list of request ids. With a list for each column
+ * Postgres takes a third longer for a row (2.9 instead of 2.2 µs), and with binary `COPY` just as long in
+ * batches of this size.
  */
 export async function insertLedger(
   tx: Transaction,
@@ -144,7 +144,7 @@ export async function insertLedger(
 ): Promise<void> {
   if (rows.length === 0) return
   const { output, cached } = rows.textTokens
-  // The text after the last id is no row: it has no place. An element beyond the end of an array is NULL.
+  // The text after the last terminator is not a row, since it has no index. An element beyond the end of an array is NULL.
   await tx`
     INSERT INTO ledger (day, at, request_id, kind, organization_id, workspace_id, key_hash, account_id, operation, model, provider,
       tokens, output_tokens, cached_tokens, milliseconds, cost_nano, is_byok, journal_id)
@@ -160,7 +160,7 @@ export async function insertLedger(
     WHERE x.place = places[n]`
 }
 
-/** @param values numbers, or texts of them */
+/** @param values numbers, or numbers as texts */
 function arrayOf(values: readonly (number | string)[]): string {
   return `{${values.join(',')}}`
 }

@@ -17,7 +17,7 @@ import { addLeases, leasesElsewhere, type Lease } from './leases.ts'
 export type Limits = Readonly<Partial<Record<Span, bigint>>>
 
 /**
- * Lends money as far as limits allow. Locks: the journal's refills row, which delays the end of the journal,
+ * Lends as much money as limits allow. Locks: the journal's refills row, which delays the end of the journal,
  * then the accounts.
  * @returns null when the journal has ended
  */
@@ -42,7 +42,7 @@ export async function lend(tx: Transaction, ask: LendInput): Promise<LendReply |
   return reply
 }
 
-/** Locked accounts, with the facts by which a lend or a hold decides. */
+/** Locked accounts, with the data by which a lend or a hold is decided. */
 export interface Scene {
   readonly today: Day
   readonly accounts: ReadonlyMap<string, Account>
@@ -53,7 +53,7 @@ export interface Scene {
 
 /**
  * Locks accounts until the commit, as the last locks of the transaction.
- * @param journalId of the front that asks; null: no front asks
+ * @param journalId of the front that requests money; null: no front does
  */
 export async function lookAt(
   tx: Transaction,
@@ -97,13 +97,13 @@ interface Decision {
   readonly reply: LendReply
   /** The accounts after the lend. */
   readonly accounts: readonly Account[]
-  /** Accounts whose holders should give back unused money. */
+  /** Accounts whose holders should return unused money. */
   readonly wanted: ReadonlySet<string>
 }
 
 /**
- * Decides one day for all accounts, and each account by itself: money that stays unused because another
- * account refused goes back.
+ * Decides for each account separately, with the same day for all: money that stays unused because another
+ * account refused is returned later.
  */
 export function decide(ask: LendInput, scene: Scene): Decision {
   const day = latestOf([scene.today, ask.day, ...[...scene.accounts.values()].map((account) => account.day)])
@@ -111,7 +111,7 @@ export function decide(ask: LendInput, scene: Scene): Decision {
   const wanted = new Set<string>()
   const grants = ask.accounts.map((input): AccountGrant => {
     const account = scene.accounts.get(input.accountId)
-    // The owner of the account is gone, and nothing will be paid from it.
+    // The owner of the account was deleted, and nothing will be paid from it.
     if (account === undefined)
       return {
         accountId: input.accountId,
@@ -143,9 +143,10 @@ export function decide(ask: LendInput, scene: Scene): Decision {
 }
 
 /**
- * The amount of a grant: the need, or the use of the last second where that is a small part of the rest. The
- * last money is lent in small amounts, so that no front holds what another one is refused. Design §6.
- * @param rest of the tightest span, nano-USD; negative when a limit was lowered
+ * The amount of a grant: the need, or the use of the last second if that is only a small part of the rest. The
+ * last of the money is lent in small amounts, so that no front holds unused money that another one is refused.
+ * Design §6.
+ * @param rest what remains in the tightest span, nano-USD; negative when a limit was lowered
  */
 export function grantOf(
   { needNano, leastNano, useNano }: AccountNeed,
@@ -155,13 +156,13 @@ export function grantOf(
   if (rest <= 0n) return 0n
   const need = BigInt(needNano)
   const spare = leastOf([BigInt(useNano), rest / BigInt(2 * Math.max(1, liveFronts))])
-  // The front counts in numbers: a grant that a number cannot hold exactly would differ between its lease and
-  // its account.
+  // The front calculates with numbers: a grant that a number cannot represent exactly would differ between the
+  // lease and the account.
   const lent = leastOf([need > spare ? need : spare, rest, BigInt(COST_NANO_MAX)])
   return lent >= leastOf([need, BigInt(leastNano)]) ? lent : 0n
 }
 
-/** True when other fronts hold money in every window that has too little: only then can waiting help. */
+/** True when other fronts hold money in every window in which too little remains: only then can waiting help. */
 function mayComeBack({
   input,
   account,

@@ -2,11 +2,11 @@ import type { Day } from '../../../ports/money/money.ts'
 import { makingPartitions, tellOfPartitions, type PartitionedTable } from '../../base/missing-partition.ts'
 import type { Queryable, Store } from '../../base/open.ts'
 
-/** Months with partitions made in advance, in addition to the current one. */
+/** Months whose partitions are created in advance, in addition to the current one. */
 const MONTHS_AHEAD = 2
 const LEDGER: PartitionedTable = { table: 'ledger', keyColumn: 'day' }
 
-/** Makes the ledger's partitions of this month and the next ones, where they are missing. @returns number of new partitions */
+/** Creates missing partitions of the ledger for this month and the next ones. @returns number of new partitions */
 export async function ensurePartitions(store: Store): Promise<{ readonly partitions: number }> {
   const before = await countPartitions(store.sql)
   await store.sql`
@@ -16,7 +16,7 @@ export async function ensurePartitions(store: Store): Promise<{ readonly partiti
   return { partitions }
 }
 
-/** Runs a write to the ledger; where the month of a day has no partition, makes the partition first. */
+/** Runs a write to the ledger; if the month of a day has no partition, creates it first. */
 export function withPartitions<T>(
   store: Store,
   days: () => Iterable<Day> | Promise<Iterable<Day>>,

@@ -7,10 +7,10 @@ import { saveLeases, type Lease } from './leases.ts'
 import { insertLedger } from './ledger-rows.ts'
 
 export interface Posting {
-  /** Null: no front's journal. Its leases are passed complete, and are removed already. */
+  /** Null: not the journal of a front. All its leases are then passed, and are already removed. */
   readonly journalId: string | null
   readonly books: Books
-  /** Locked accounts; all that the books name. */
+  /** Locked accounts; must include all accounts in the books. */
   readonly accounts: readonly Account[]
   /** Leases of the journal; one for each account and day. */
   readonly leases: readonly Lease[]
@@ -18,8 +18,8 @@ export interface Posting {
 }
 
 /**
- * Writes the books. Two transactions with the same row of `activity` wait for each other before they come
- * here: both lock its organization's account.
+ * Writes the books. Two transactions with the same row of `activity` wait for each other before this call,
+ * since both lock the account of its organization.
  */
 export async function post(tx: Transaction, posting: Posting): Promise<void> {
   const { accounts, leases } = applied(posting)
@@ -41,8 +41,8 @@ function applied({ journalId, books, accounts, leases, log }: Posting): Pick<Pos
     for (const [day, { spent, byok, fromLease }] of books.entries.get(account.id) ?? []) {
       const lease = held.get(`${account.id} ${day}`)
       const lentNano = lease?.lentNano ?? 0n
-      // Impossible while fronts spend only money that they were lent. The spend is counted in any case: a
-      // refused entry would block all entries after it.
+      // This cannot happen while fronts spend only money lent to them. The spend is counted anyway: a refused
+      // entry would block all later entries.
       const paid = fromLease <= lentNano ? fromLease : lentNano
       if (paid < fromLease)
         log.error('lease.exceeded', { journalId, accountId: account.id, day, fromLease, lentNano })

@@ -8,7 +8,7 @@ import { capped, CONTRIBUTIONS, factsOf, inWindow, MONTHS } from './sums.ts'
 export interface Difference {
   /** Id of an account, or the name of another subject: `activity …`, `lease …`, `ledger …`. */
   readonly subject: string
-  /** A column, such as `daily_spent_nano`. */
+  /** Name of a column, such as `daily_spent_nano`. */
   readonly counter: string
   /** The sum of the ledger, the leases or the credits; null = no sum. */
   readonly expected: string | null
@@ -44,7 +44,7 @@ export interface LedgerCheck {
   readonly count: number
 }
 
-/** Differences of one kind that are reported: a wrong rule makes one in every account. Decision. */
+/** Differences of one kind that are reported; a single bug can cause one in every account. Decision. */
 export const DIFFERENCES_MAX = 100
 
 interface CheckRow extends Difference {
@@ -55,7 +55,7 @@ interface CheckRow extends Difference {
 }
 
 /**
- * Computes every counter and roll-up again, in one snapshot, so that the result is exact while others write:
+ * Recomputes every counter and roll-up in one snapshot, so that the result is exact even while others write:
  * the spend of accounts in their current windows, from the ledger and the sums of its dropped months; lent
  * money, from the leases; an organization's limit, from its credits; activity, for the stored months. Nothing
  * is locked. Failure: store_unavailable.
@@ -96,7 +96,7 @@ function sumsOf(rows: readonly CheckRow[]): LedgerSums {
 const SPENT = SPANS.flatMap((span) =>
   (['spent', 'byok'] as const).map((what) => ({
     column: `${span}_${what}_nano`,
-    // The sums of dropped months belong to no window but the lifetime.
+    // The sums of dropped months count only in the lifetime window.
     sum: capped(
       `COALESCE(sum(c.${what}) FILTER (WHERE ${inWindow(span)}), 0)${span === 'lifetime' ? ` + COALESCE(max(p.${what}_nano), 0)` : ''}`,
     ),
@@ -121,7 +121,7 @@ const ROLLED_UP = [
 
 const COMPARED = 'v.counter, v.expected::text AS expected, v.found::text AS found'
 
-/** This query and those below it have the columns subject, counter, expected and found, and a row for each difference. */
+/** This query and the following ones have the columns subject, counter, expected and found, and a row for each difference. */
 const ACCOUNTS = `
   SELECT f.id AS subject, ${COMPARED}
   FROM accounts f JOIN (
@@ -232,7 +232,7 @@ interface Column {
   readonly column: string
 }
 
-/** `e`: the sums of the parts; `f`: the stored values. A side without a row has 0. */
+/** `e`: the sums of the parts; `f`: the stored values. A side without a row counts as 0. */
 function differing(columns: readonly Column[]): string {
   const pairs = columns.map(
     ({ column }) => `('${column}', COALESCE(e.${column}, 0), COALESCE(f.${column}, 0))`,

@@ -7,13 +7,13 @@ import type { Store } from '../../base/open.ts'
 import { reach } from '../../base/translate.ts'
 
 export interface NodeJournals {
-  /** The node has had a journal, or has a front. */
+  /** True when the node has had a journal, or has a front. */
   readonly isKnown: boolean
   /** Ids of journals that are still open. */
   readonly open: readonly string[]
   /** Fronts that sent a heartbeat within FRONT_LIVE_MS. */
   readonly liveFronts: number
-  /** Fronts that fell silent without removing their row: they may be stopped, and not dead. */
+  /** Fronts that stopped sending heartbeats without removing their row: they may only be paused, not dead. */
   readonly silentFronts: number
 }
 
@@ -25,7 +25,7 @@ export interface ClosedNode {
   readonly returnedNano: bigint
 }
 
-/** The facts about a node by its id. Failure: store_unavailable. */
+/** The state of a node, by its id. Failure: store_unavailable. */
 export function journalsOf({ sql }: Store, node: string): Promise<Outcome<NodeJournals>> {
   return reach(async () => {
     const open = await sql<
@@ -46,8 +46,9 @@ export function journalsOf({ sql }: Store, node: string): Promise<Outcome<NodeJo
 }
 
 /**
- * Ends the journals of a node that is gone with its disk: money that its fronts held without an explanation
- * is forfeited. A second call does nothing. Failure: store_unavailable. Throws the lender's errors.
+ * Ends the journals of a node that is lost together with its disk: money that its fronts held and that no
+ * entry explains is forfeited. A second call does nothing. Failure: store_unavailable. Throws the lender's
+ * errors.
  */
 export async function closeNode(
   parts: { readonly store: Store; readonly lender: Lender },
@@ -81,7 +82,7 @@ interface Noted {
   readonly by: ChangedBy
 }
 
-/** Writes one audit event for each organization, with its own forfeits alone. */
+/** Writes one audit event for each organization, with only its own forfeits. */
 async function note(store: Store, { node, journals, by }: Noted): Promise<void> {
   await store.sql.begin(async (tx) => {
     const rows = await tx<{ organization_id: string; forfeits: number; amount: string }[]>`

@@ -54,9 +54,9 @@ const ROWS_AT_ONCE = 1_000
 const LINE_END = '\r\n'
 
 /**
- * Writes rows of the ledger as CSV (RFC 4180, with a header line) as fast as `out` takes them: month after
+ * Writes rows of the ledger as CSV (RFC 4180, with a header line) as fast as `out` accepts them: month after
  * month, in the order of booking. No rows are sorted or kept in memory. Throws the errors of Postgres, and
- * `EPIPE` of a reader that left.
+ * `EPIPE` when the reader has left.
  */
 export async function exportLedger(
   { sql }: Store,
@@ -65,7 +65,7 @@ export async function exportLedger(
 ): Promise<void> {
   const condition = conditionOf(query)
   await sql.begin('READ ONLY', async (tx) => {
-    // The reader may take any time, and rows of parallel workers would come without an order.
+    // The reader may be arbitrarily slow, and parallel workers would return rows without an order.
     await tx.unsafe(
       'SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL max_parallel_workers_per_gather = 0',
     )
@@ -86,7 +86,7 @@ async function* piecesOf(
   for await (const rows of batches) yield rows.map(({ line }) => line + LINE_END).join('')
 }
 
-/** Quotes a value where needed, in the database, which builds the text. */
+/** Expression that quotes a value if needed; the database builds the text. */
 function quoted(column: string): string {
   return `CASE WHEN ${column} ~ '[",\\r\\n]' THEN '"' || replace(${column}, '"', '""') || '"' ELSE ${column} END`
 }

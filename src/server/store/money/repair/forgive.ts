@@ -14,7 +14,7 @@ export interface ForfeitQuery {
   readonly before?: string
 }
 
-/** Money of a dead front for a call whose end is unknown, or, with an account, for calls that are unknown. */
+/** Money of a dead front for a call whose result is unknown; with an account, for calls that are unknown themselves. */
 export interface Forfeit {
   readonly day: string
   readonly at: Date
@@ -33,7 +33,7 @@ export interface Forfeit {
 
 export interface Forgiven {
   readonly forfeits: number
-  /** Whole nano-USD, as forfeits count it: an amount of several accounts is counted once for each. */
+  /** Whole nano-USD, as forfeits count it: an amount that counts for several accounts is included once for each. */
   readonly amountNano: bigint
 }
 
@@ -67,8 +67,8 @@ export function listForfeits(
 }
 
 /**
- * Forgives forfeits: the amounts that they counted in current windows are free again, at once. A second call
- * does nothing. Failure: store_unavailable.
+ * Forgives forfeits: the amounts that they count in current windows become available again immediately. A
+ * second call does nothing. Failure: store_unavailable.
  */
 export function forgive(
   store: Store,
@@ -79,7 +79,7 @@ export function forgive(
     ok(
       await store.sql.begin(async (tx) => {
         await lockOwners(tx, query)
-        // The table has the ledger's columns, so that CONTRIBUTIONS can say what the forfeits counted for.
+        // The table has the ledger's columns, so that CONTRIBUTIONS can determine for which accounts the forfeits counted.
         await tx`CREATE TEMP TABLE forgiven (LIKE ledger INCLUDING DEFAULTS) ON COMMIT DROP`
         await tx`
       WITH picked AS (
@@ -98,17 +98,17 @@ export function forgive(
 }
 
 /**
- * Forfeits are read and changed under the locks of the accounts that they count for, as in the lender. This
- * locks all accounts first, in their order. A forfeit that is written after this look belongs to another
- * owner, or waits for these locks.
+ * Forfeits are read and changed under the locks of the accounts for which they count, as in the lender. This
+ * function locks all these accounts first, in order. A forfeit that is written after this read belongs to
+ * another owner, or waits for these locks.
  */
 async function lockOwners(tx: Transaction, query: ForfeitQuery): Promise<void> {
   await tx`
     CREATE TEMP TABLE owners ON COMMIT DROP AS
     SELECT DISTINCT organization_id, workspace_id, key_hash, account_id FROM ledger
     WHERE kind = 'forfeit' AND released_nano < cost_nano ${inputsOf(tx, query)}`
-  // Accounts of organizations are locked too, though they do not change: a writer of an organization's
-  // activity holds its account.
+  // Accounts of organizations are also locked, although they do not change: transactions that write an
+  // organization's activity lock its account.
   await tx`
     SELECT FROM accounts WHERE id IN (
       SELECT 'o' || organization_id FROM owners UNION SELECT 'w' || workspace_id FROM owners UNION SELECT account_id FROM owners
@@ -129,7 +129,7 @@ async function takeBack(tx: Transaction): Promise<void> {
       FROM forgiven WHERE account_id IS NULL GROUP BY organization_id, day, workspace_id, key_hash, COALESCE(model, '')) AS f
     WHERE a.organization_id = f.organization_id AND a.day = f.day AND a.workspace_id = f.workspace_id AND a.key_hash = f.key_hash AND a.model = f.model`
   const contributions = `WITH facts AS MATERIALIZED (${factsOf('forgiven')}) ${CONTRIBUTIONS}`
-  // A window that has ended stays unchanged: no limit counts it any more.
+  // A window that has ended is not changed: it no longer counts against any limit.
   const sets = SPANS.map((span) => `${span}_spent_nano = a.${span}_spent_nano - f.${span}`)
   const sums = SPANS.map((span) => `COALESCE(sum(c.spent) FILTER (WHERE ${inWindow(span)}), 0) AS ${span}`)
   await tx.unsafe(`

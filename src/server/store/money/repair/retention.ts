@@ -7,9 +7,9 @@ import { renewLease } from '../../base/retention-lease.ts'
 import { appendAudit } from '../../base/append-audit.ts'
 import { capped, CONTRIBUTIONS, factsOf, inWindow, MONTHS } from './sums.ts'
 
-/** Blocks of a month of the ledger that one transaction adds up: 2 MiB. Decision. */
+/** Blocks of a month of the ledger that one transaction sums: 2 MiB. Decision. */
 export const LEDGER_BLOCKS_AT_ONCE = 256
-/** Accounts that one transaction moves to the present day. Decision. */
+/** Accounts that one transaction moves to the current day. Decision. */
 export const ACCOUNTS_TURNED_AT_ONCE = 1_000
 
 /**
@@ -21,7 +21,7 @@ const CLOSED_ANEW_MAX = 3
 export interface PrunedMonths {
   readonly months: number
   readonly rows: number
-  /** Due months that stay while journals of dead nodes, money lent in them, or jobs that began in them may still change them. */
+  /** Due months that are kept because journals of dead nodes, money lent in these months, or jobs that began in them may still change them. */
   readonly held: number
 }
 
@@ -32,11 +32,11 @@ interface DueMonth extends Month {
 }
 
 /**
- * Drops whole months of the ledger that are older than the current one and `keptMonths` before it. The sums
- * of each account are added to `ledger_pruned` in the transaction that drops, so that `checkLedger` stays
- * exact; activity stays. Months of current windows stay in any case. Several runs at once do no harm.
- * @param keptMonths 0 = without end. Throws the errors of Postgres: a reader that holds the ledger too long
- * leaves the month to the next run.
+ * Drops whole months of the ledger that are older than the current one and `keptMonths` before it. The sums of
+ * each account are added to `ledger_pruned` in the transaction that drops the month, so that `checkLedger`
+ * stays exact; activity is kept. Months of current windows are always kept. Concurrent runs do no harm.
+ * @param keptMonths 0 = kept forever. Throws the errors of Postgres: if a reader locks the ledger for too
+ * long, the month is left to the next run.
  */
 export async function pruneLedger(store: Store, keptMonths: number): Promise<PrunedMonths> {
   const done = { ...NONE }
@@ -48,7 +48,7 @@ export async function pruneLedger(store: Store, keptMonths: number): Promise<Pru
   return done
 }
 
-/** Does the same as `pruneLedger` under the runner's lease, with rests between the steps. */
+/** Does the same as `pruneLedger` under the runner's lease, with pauses between the steps. */
 export function ledgerMonths({
   store,
   keptMonths,
@@ -129,8 +129,8 @@ async function* pruneMonth(closing: Closing): AsyncGenerator<PrunedMonths, void,
 
 /**
  * Due months, oldest first. A ledger row may still come from a journal that was open in the month and whose
- * front is dead, and from a job that is open since then, with a hold or without a limit: its cost counts in
- * the window of its acceptance.
+ * front is dead, and from a job that has been open since then, with or without a hold: its cost counts in the
+ * window in which it was accepted.
  */
 async function monthsDue({ sql }: Store, keptMonths: number): Promise<readonly DueMonth[]> {
   return sql<DueMonth[]>`
@@ -179,17 +179,17 @@ function rowsOf(store: Store, partition: string): Promise<number> {
   })
 }
 
-/** Milliseconds that the drop of a month waits for readers of the ledger, while all writers wait for the drop. Decision. */
+/** Milliseconds that dropping a month waits for readers of the ledger, while all writers wait for the drop. Decision. */
 const DROP_WAIT_MS = 500
 
-/** A month of the ledger. Sluice makes the name of its partition, which becomes part of statements. */
+/** A month of the ledger. The name of its partition, which becomes part of statements, is created by Sluice. */
 interface Month {
   readonly partition: string
   /** The first day of the month, `YYYY-MM-DD`. */
   readonly first: string
 }
 
-/** To be called first in each transaction; false: stop. */
+/** To be called first in each transaction; false: the run must stop. */
 type Hold = (tx: Transaction) => Promise<boolean>
 
 export interface Closing {
@@ -199,9 +199,9 @@ export interface Closing {
 }
 
 /**
- * Begins to sum up a month, or continues an earlier run. From here on a trigger of the partition records
- * writes to it: the sums, made piece by piece, are those of one moment, or are restarted.
- * @returns false when the month or the lease is gone
+ * Begins to sum a month, or continues an earlier run. From then on a trigger of the partition records writes
+ * to it, so that the sums, computed in steps, represent a single moment, or are restarted.
+ * @returns false when the month no longer exists or the lease was lost
  */
 export function beginClosing({ store, month: { partition }, hold }: Closing): Promise<boolean> {
   return store.sql.begin(async (tx) => {
@@ -211,7 +211,7 @@ export function beginClosing({ store, month: { partition }, hold }: Closing): Pr
     await tx.unsafe(`
       CREATE OR REPLACE TRIGGER ledger_closing_touched AFTER INSERT OR UPDATE OR DELETE ON ${partition}
         FOR EACH ROW EXECUTE FUNCTION ledger_closing_touched()`)
-    // A month that was dropped in another way, and made again by a late entry, is a different month.
+    // A month that was dropped otherwise and created again by a late entry counts as a different month.
     await tx`DELETE FROM ledger_closing WHERE partition = ${partition} AND relation <> to_regclass(${partition})::oid`
     await tx`
       INSERT INTO ledger_closing (partition, relation) VALUES (${partition}, to_regclass(${partition})::oid) ON CONFLICT (partition) DO NOTHING`
@@ -219,12 +219,12 @@ export function beginClosing({ store, month: { partition }, hold }: Closing): Pr
   })
 }
 
-/** `more`: there are blocks left. `gone`: the month or the lease is gone. */
+/** `more`: blocks remain. `gone`: the month no longer exists or the lease was lost. */
 type Summed = 'more' | 'all' | 'gone'
 
 /**
- * Sums up the next blocks of a month. Each piece commits with its progress: a crash loses no piece, and no
- * piece counts twice.
+ * Sums the next blocks of a month. Each step is committed with its progress, so after a crash no step is
+ * missing or counted twice.
  */
 export function sumSome({ store, month: { partition }, hold }: Closing): Promise<Summed> {
   return store.sql.begin(async (tx) => {
@@ -233,8 +233,8 @@ export function sumSome({ store, month: { partition }, hold }: Closing): Promise
     const state = await stateOf(tx, partition)
     if (state === null) return 'gone'
     if (state.isStale) {
-      // A transaction that found the month marked as stale has not marked it again: this statement waits
-      // until it ends.
+      // A transaction that found the month already marked as stale did not mark it again, so this statement
+      // waits until that transaction ends.
       await tx.unsafe(`SET LOCAL lock_timeout = ${DROP_WAIT_MS}; LOCK TABLE ${partition} IN SHARE MODE`)
       await tx`DELETE FROM ledger_closing_sums WHERE partition = ${partition}`
       await tx`UPDATE ledger_closing SET next_block = 0, is_stale = false WHERE partition = ${partition}`
@@ -277,10 +277,10 @@ async function stateOf(tx: Transaction, partition: string): Promise<ClosingState
 }
 
 /**
- * Drops a month that was summed up, carries its sums over for each account, and writes an event for each
- * organization that had rows in it.
- * @returns number of rows; null when the month was written to since, an account is still in a window that
- * reaches into the month, or the month or the lease is gone
+ * Drops a summed month, carries over the sums of each account, and writes an event for each organization that
+ * had rows in it.
+ * @returns number of rows; null when the month was written to meanwhile, an account is still in a window that
+ * overlaps the month, the month no longer exists, or the lease was lost
  */
 export function drop({ store, month: { partition, first }, hold }: Closing): Promise<number | null> {
   return store.sql.begin(async (tx) => {
@@ -344,7 +344,7 @@ async function auditDrop(tx: Transaction, { partition, first }: Month): Promise<
 }
 
 async function isThere(tx: Transaction, partition: string): Promise<boolean> {
-  // Only a name that Sluice has made may become part of a statement.
+  // Only a name in Sluice's own form may become part of a statement.
   if (!/^ledger_\d{4}_\d{2}$/.test(partition)) return false
   const [row] = await tx<{ isThere: boolean }[]>`SELECT to_regclass(${partition}) IS NOT NULL AS "isThere"`
   return row?.isThere === true

@@ -1,7 +1,7 @@
 import type { Span } from '../../../ports/money/money.ts'
 import { COUNTER_NANO_MAX } from '../lending/counters.ts'
 
-/** Conditions by which a row with a day lies in the window of an account's row. `a`: the account. */
+/** Conditions under which a row with a day is in the window of an account's row. `a`: the account. */
 const IN_WINDOW: Readonly<Record<Span, string>> = {
   daily: 'c.day = a.day',
   // Weeks begin on Monday, C15.
@@ -15,7 +15,7 @@ export function inWindow(span: Span): string {
   return IN_WINDOW[span]
 }
 
-/** Caps a sum as counters do. */
+/** Caps a sum in the same way as counters. */
 export function capped(sum: string): string {
   return `least(${sum}, ${COUNTER_NANO_MAX})`
 }
@@ -40,11 +40,11 @@ export function factsOf(source: string): string {
 }
 
 /**
- * The accounts that `facts` count for, with the columns account_id, day, spent, byok. This text is the only
- * definition, for the check, for forgiving and for dropped months. Usage counts for organization, workspace
- * and key. A forfeit counts for workspace and key; a forfeit that names an account counts for that account
- * alone: it belongs to no known call, or to a call whose credentials count in only one of the two. An overrun
- * counts for no account. Design §6.
+ * The accounts for which `facts` count, with the columns account_id, day, spent, byok. This is the only
+ * definition; the check, forgiving and dropping months use it. Usage counts for organization, workspace and
+ * key. A forfeit counts for workspace and key; a forfeit that names an account counts only for that account:
+ * it belongs to no known call, or to a call whose credentials count in only one of the two. An overrun counts
+ * for no account. Design §6.
  */
 export const CONTRIBUTIONS = `
   SELECT 'o' || organization_id AS account_id, day, paid AS spent, byok FROM facts WHERE account_id IS NULL

@@ -14,7 +14,7 @@ import type { ContentSource } from './file-edits.ts'
 import type { MediumUrl } from '../../../../dialects/prompt/media.ts'
 import { imageTypeOf } from '../../../../schemas/files/mime-types.ts'
 
-/** Media of one call that Sluice fetches from their addresses. Decision. */
+/** Media of one call that Sluice may fetch from their addresses. Decision. */
 export const FETCHED_MEDIA_MAX = 32
 /** Media of one call that are fetched at once. Decision. */
 export const FETCHED_AT_ONCE_MAX = 4
@@ -30,13 +30,13 @@ export type MediaEgress = Pick<Egress, 'vetted' | 'room'>
 type MediaJob = Pick<InferenceJob, 'caller' | 'call' | 'deadlineAt'>
 
 /**
- * The media of one call that Sluice fetches, once for all of its attempts. They wait in memory, in the room
- * that the front has for answers of destinations that callers choose: prompts are in no file of ours.
+ * The media of one call that Sluice fetches, once for all of its attempts. They stay in memory, within the front's
+ * budget for responses of destinations that callers choose: Sluice writes no prompts to files.
  */
 export class CallMedia {
   readonly #egress: MediaEgress
   readonly #job: MediaJob
-  /** By address; null: nothing was fetched so far. */
+  /** Media by address; null before the first fetch. */
   #fetched: Map<string, Promise<Outcome<FetchedMedium>>> | null = null
   readonly #rooms: AnswerRoom[] = []
   #bytes = 0
@@ -47,8 +47,8 @@ export class CallMedia {
   }
 
   /**
-   * Fetches all of them, or those that an earlier attempt has not. The first failure ends the other fetches.
-   * Failures: media_unavailable, input_unsupported (too many, or another content than is taken),
+   * Fetches all wanted media that an earlier attempt has not fetched. The first failure ends the other fetches.
+   * Failures: media_unavailable, input_unsupported (too many, or content of a type that is not accepted),
    * body_too_large, busy, client_gone, draining, deadline_exceeded.
    */
   async load(wanted: readonly MediumUrl[]): Promise<Outcome<readonly FetchedMedium[]>> {
@@ -75,7 +75,7 @@ export class CallMedia {
     return failures[0] ?? ok(media)
   }
 
-  /** Gives their room back; to be called on every path. */
+  /** Releases the memory of all media; to be called on every path. */
   release(): void {
     this.#fetched = null
     for (const room of this.#rooms.splice(0)) room.give()
@@ -87,7 +87,7 @@ export class CallMedia {
     this.#fetched.set(wanted.url, known)
     const medium = await known
     if (!medium.ok) {
-      // The failure of another one ended it: the next endpoint may want it without that one.
+      // The fetch was ended by the failure of another medium: the next endpoint may need this medium without that one.
       if (medium.failure.name === 'client_gone') this.#fetched?.delete(wanted.url)
       return medium
     }
@@ -126,7 +126,7 @@ export class CallMedia {
       : read.ok
         ? this.#fetchedOf(read.value, wanted)
         : failed(read.failure, wanted)
-    // The call may go on for minutes at an endpoint that takes addresses.
+    // Without the medium the call may continue for minutes at an endpoint that accepts addresses.
     if (!medium.ok) room.give()
     return medium
   }
@@ -145,7 +145,7 @@ export class CallMedia {
 }
 
 const OK = 200
-/** OpenAI takes no content without a name. */
+/** OpenAI accepts no file content without a name. */
 const FILENAME = 'file'
 
 const ONE_TOO_MANY = {
@@ -166,7 +166,7 @@ const NO_MEDIUM = {
 }
 const NO_IMAGE = { message: 'does not refer to an image', expected: 'a PNG, JPEG, GIF or WebP image' }
 
-/** The address itself is not shown: it may have a secret. */
+/** The address itself is not shown: it may contain a secret. */
 function failed({ name, ...failure }: Failure, wanted: MediumUrl): Outcome<never> {
   switch (name) {
     case 'media_unavailable':
@@ -213,16 +213,16 @@ function readerOf(pieces: readonly Buffer[]): ByteReader {
   return { next: () => Promise.resolve(ok(pieces[at++] ?? null)), close: () => undefined }
 }
 
-/** The end of the path, if it is a plain name. A secret may follow the path. */
+/** The last part of the path, if it is a plain name. Later parts of the URL may contain a secret. */
 function nameIn(url: string): string {
   return /\/([\w.-]{1,128})$/.exec(new URL(url).pathname)?.[1] ?? FILENAME
 }
 
-/** First bytes of a medium by which its type is known: readers of PDF look for its mark in so many. */
+/** Number of first bytes from which the type of a medium is determined: readers of PDF search its mark in as many. */
 export const MEDIUM_HEAD_BYTES = 1_024
 
 /**
- * The type of a medium by its first bytes: what its host says of it may be anything. Null: it is neither a
+ * The type of a medium by its first bytes, since the type that its host reports may be wrong. Null: it is neither a
  * picture, a PDF, an MP3 nor a WAV.
  */
 export function mediumTypeOf(head: Buffer): string | null {

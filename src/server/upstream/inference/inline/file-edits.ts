@@ -7,7 +7,7 @@ import { QUOTE } from '../../../../schemas/values/json-bytes.ts'
 import type { Content } from '../../../ports/byte-streams.ts'
 import type { InlineFile } from '../../../ports/inference/inference.ts'
 
-/** The place in a request of a content that is read while the request is sent. */
+/** The place in a request of content that is read while the request is sent. */
 export interface ContentHole {
   readonly file: ContentSource
   readonly form: InlineForm
@@ -61,7 +61,7 @@ const EDITS: Readonly<Record<InlineFile['use'], Edits>> = {
   document: sourceEdits,
 }
 
-/** A part `file` has the document; a picture and a sound are parts of other types. */
+/** A part `file` contains the document; pictures and sounds are parts of other types. */
 function chatEdits(next: () => Members, hole: FileHole): readonly FileEdit[] {
   const [part, object] = [next(), next()]
   const { form, file } = hole
@@ -80,7 +80,7 @@ function chatEdits(next: () => Members, hole: FileHole): readonly FileEdit[] {
   ]
 }
 
-/** The caller's own name of the file wins over the stored one. */
+/** The caller's own name of the file takes precedence over the stored name. */
 function documentEdits(object: Members, hole: FileHole, others: readonly string[]): readonly FileEdit[] {
   const isNamed = object.isText('filename')
   const name = isNamed ? '' : `"filename":${JSON.stringify(hole.file.filename)},`
@@ -91,7 +91,7 @@ function documentEdits(object: Members, hole: FileHole, others: readonly string[
   ]
 }
 
-/** The source of a block of messages. */
+/** Edits the source of a block of the Messages dialect. */
 function sourceEdits(next: () => Members, hole: FileHole): readonly FileEdit[] {
   const source = next()
   const isText = hole.form === 'text'
@@ -107,7 +107,7 @@ function dataHead({ file }: FileHole): string {
   return `data:${file.mimeType};base64,`
 }
 
-/** The kept members of an object, of which those of one name may come more than once: the last counts. */
+/** The kept members of an object. Several may have the same name; the last of them counts. */
 class Members {
   readonly #body: KeptBody
   readonly #spans: readonly MemberSpan[]
@@ -122,13 +122,13 @@ class Members {
     return last !== undefined && this.#body.bytes[last.start] === QUOTE
   }
 
-  /** Sets the last member of the name; the others are cut. */
+  /** Sets the last member of the name; the others are removed. */
   set(name: string, json: string): readonly FileEdit[] {
     const mark = this.#last(name)
     return mark === undefined ? NONE : [{ kind: 'set_mark', mark, json }, ...this.repeated(name)]
   }
 
-  /** Replaces the last member of the name; the others are cut. */
+  /** Replaces the last member of the name; the others are removed. */
   hole(name: string, edit: Omit<HoleEdit<FileHole>, 'kind' | 'mark'>): readonly FileEdit[] {
     const mark = this.#last(name)
     if (mark === undefined) throw new Error(`the file object has no ${name}`)
@@ -139,7 +139,7 @@ class Members {
     return this.#spans.filter(({ name }) => names.includes(name)).map((mark) => ({ kind: 'cut_mark', mark }))
   }
 
-  /** Cuts the members of the name but for the last. */
+  /** Removes all members of the name except the last. */
   repeated(name: string): readonly FileEdit[] {
     return this.cuts([name]).slice(0, -1)
   }

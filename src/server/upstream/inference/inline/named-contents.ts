@@ -5,7 +5,7 @@ import type { RequestPiece } from '../protocol.ts'
 import type { FetchedMedium } from './call-media.ts'
 import type { ContentSource } from './file-edits.ts'
 
-/** Bytes of a mark, too many to be guessed. */
+/** Bytes of a mark, enough that it cannot be guessed. */
 const MARK_BYTES = 16
 
 export interface CallContents {
@@ -14,7 +14,7 @@ export interface CallContents {
   readonly sources: readonly ContentSource[]
 }
 
-/** @returns null: the call names no content */
+/** @returns null when the call names no content */
 export function contentsOf(
   files: readonly InlineFile[] = [],
   media: readonly FetchedMedium[] = [],

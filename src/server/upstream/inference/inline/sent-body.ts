@@ -9,21 +9,21 @@ import { FairSemaphore } from '../../../structures/fair-semaphore.ts'
 import type { RequestPiece } from '../protocol.ts'
 import type { ContentHole } from './file-edits.ts'
 
-/** Bytes of a request that are given to the socket at once, apart from those of a file. */
+/** Bytes of a request that are given to the socket at once, not counting those of a file. */
 const PIECE_BYTES = 256 * 1024
-/** Bytes of a file that one turn of the loop writes: two milliseconds where each needs a long escape. */
+/** Bytes of a file that one turn of the loop writes: two milliseconds if each byte needs a long escape. */
 const TURN_BYTES = 32 * 1024
-/** Bytes that base64 takes together. */
+/** Number of bytes that base64 encodes together. */
 const TRIPLE = 3
 
 export interface SentBody {
-  /** Gives the content out, once: an answer may stream for an hour, and nothing more is sent. */
+  /** Returns the content; may be called once: an answer may stream for an hour, and the content is not sent again. */
   take(): readonly Uint8Array[] | Readable
-  /** Bytes of a stream; null: the gate counts the pieces. */
+  /** Number of bytes of a stream; null: the gate counts the bytes of the pieces. */
   readonly bytes: number | null
-  /** Why the content broke off before its end; null: it did not. */
+  /** Why the content broke off before its end; null when it did not. */
   readonly failure: Failure | null
-  /** Ends the reading of files; to be called on every path. */
+  /** Stops reading files; to be called on every path. */
   close(): void
 }
 
@@ -53,18 +53,17 @@ export class PlainBody implements SentBody {
   }
 }
 
-/** Who sends a request with files, and what ends it. */
+/** The caller of a request with files, and the signal that ends it. */
 export interface Sending {
   readonly caller: Caller
   readonly signal: AbortSignal
 }
 
 /**
- * The body of a request with files: each is read, and written as base64 or as a text, while the provider
- * takes what stands before it. At most a piece of a file is in memory. The length is known before: a text is
- * read once more for it, since it may need escapes.
- * Failures: body_too_large (a text has many escapes), those of `InlineFile.open` and of its content, and of
- * the signal.
+ * The body of a request with files: each file is read, and written as base64 or as text, while the provider reads the
+ * bytes before it. At most one piece of a file is in memory. The length is known in advance: for this a text is read
+ * one extra time, since it may need escapes. Failures: body_too_large (a text has many escapes), those of
+ * `InlineFile.open` and of its content, and of the signal.
  */
 export async function openBody(
   pieces: readonly RequestPiece[],
@@ -80,7 +79,7 @@ export async function openBody(
         for await (const more of reading.partsOf(piece.file, jsonTextBytes)) {
           bytes += more
           if (bytes > INFERENCE_BODY_BYTES_MAX) break
-          // Nothing was sent so far, so no socket reports that the caller has left.
+          // Nothing was sent yet, so no socket reports that the caller has disconnected.
           if (sending.signal.aborted) return { ok: false, failure: endedBy(sending.signal) }
         }
       if (bytes > INFERENCE_BODY_BYTES_MAX)
@@ -94,14 +93,14 @@ export async function openBody(
 }
 
 /**
- * Work on parts of files: one part a turn of the loop, and organizations take turns. Calls that name large
- * files are small, and would have the loop to themselves.
+ * Work on parts of files: one part in each turn of the loop, and organizations take turns. A call that names large
+ * files is itself small, so nothing else would keep it from using the whole loop.
  */
 const turns = new FairSemaphore({ places: 1 })
 
 /** Reads files one after another. */
 class FileReading {
-  /** Why the last file could not be read; null: all could. */
+  /** Why the last file could not be read; null when all could. */
   failure: Failure | null = null
   readonly #sending: Sending
   #reader: ByteReader | null = null
@@ -112,8 +111,8 @@ class FileReading {
   }
 
   /**
-   * What becomes of each part of a file. Throws when the file cannot be read, and sets `failure`.
-   * @param made of a part, which is valid only then
+   * Yields the result of `made` for each part of a file. Throws when the file cannot be read, and sets `failure`.
+   * @param made converts a part, which is valid only during the call
    */
   async *partsOf<T>(file: ContentHole['file'], made: (part: Uint8Array) => T): AsyncGenerator<T> {
     const content = this.#taken(await file.open(this.#sending.signal))
@@ -136,7 +135,7 @@ class FileReading {
     }
   }
 
-  /** Ends a wait for a part too. */
+  /** Stops reading, also while a part is awaited. */
   close(): void {
     this.#isClosed = true
     this.#reader?.close()
@@ -185,7 +184,7 @@ class FileBody implements SentBody {
   }
 }
 
-/** @param pieces are taken out as they go: a generator that has ended keeps its variables */
+/** @param pieces each is removed from the list when it is written: a generator that has ended keeps its variables */
 async function* written(pieces: RequestPiece[], reading: FileReading): AsyncGenerator<Uint8Array> {
   for (let piece = pieces.shift(); piece !== undefined; piece = pieces.shift())
     yield* piece instanceof Uint8Array ? cut(piece) : contentOf(piece, reading)
@@ -202,7 +201,7 @@ async function* contentOf({ file, form }: ContentHole, reading: FileReading): As
   yield base64.rest()
 }
 
-/** Bytes in parts become one base64. */
+/** Encodes bytes that arrive in parts as one base64 text. */
 class Base64 {
   #left = Buffer.alloc(0)
 
@@ -222,19 +221,19 @@ function base64Of(bytes: Buffer, end: number): Uint8Array {
   return Buffer.from(bytes.toString('base64', 0, end), 'latin1')
 }
 
-/** Bytes that a part of a UTF-8 text has within a string of JSON. */
+/** Bytes that a part of a UTF-8 text takes within a JSON string. */
 export function jsonTextBytes(text: Uint8Array): number {
   return escaped(text).length
 }
 
-/** A part of a UTF-8 text as it stands within a string of JSON; a character may lie across two parts. */
+/** A part of a UTF-8 text, escaped for a JSON string; a character may be split between two parts. */
 export function jsonText(text: Uint8Array): Uint8Array {
   return Buffer.from(escaped(text), 'latin1')
 }
 
 /**
- * Each byte stands for a character: JSON escapes characters below 0x80 alone, and the engine's own writer
- * takes a tenth of the time of a loop in JavaScript.
+ * Each byte is treated as a character: JSON escapes only characters below 0x80, and the engine's own writer takes a
+ * tenth of the time of a loop in JavaScript.
  */
 function escaped({ buffer, byteOffset, length }: Uint8Array): string {
   return JSON.stringify(Buffer.from(buffer, byteOffset, length).toString('latin1')).slice(1, -1)

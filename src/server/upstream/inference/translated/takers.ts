@@ -17,10 +17,10 @@ import {
 import { refusalsOf, type RefusalsJob } from '../../../../dialects/refusals.ts'
 import { nativeRequest } from '../native-wire.ts'
 
-/** Kinds of endpoints that one call is checked against before routing; further refusals show in the attempts. Decision. */
+/** Kinds of endpoints against which one call is checked before routing; further refusals show in the attempts. Decision. */
 export const JUDGED_MAX = 16
 
-/** What endpoints would refuse of one call, known before any of them is tried. */
+/** The parts of one call that endpoints would refuse, known before any endpoint is tried. */
 export class Takers {
   readonly #issues: ReadonlyMap<Endpoint, readonly Issue[]>
 
@@ -29,8 +29,8 @@ export class Takers {
   }
 
   /**
-   * The endpoints that take the call; all where none of them is configured. Failure: field_unsupported, where
-   * those that are configured would refuse it.
+   * The endpoints that accept the call; all of them when none is configured. Failure: field_unsupported, when the
+   * configured ones would refuse the call.
    */
   among(
     endpoints: readonly Endpoint[],
@@ -50,16 +50,15 @@ function distinct(issues: readonly Issue[]): readonly Issue[] {
 
 type JudgedJob = Pick<CountJob, 'models' | 'request' | 'files' | 'caller' | 'call' | 'deadlineAt'> &
   WrittenCall & {
-    /** The tokens are counted: endpoints that count none for the caller refuse nothing. */
+    /** The call counts tokens; endpoints that cannot count them for the caller refuse nothing. */
     readonly isCount?: true
   }
 
 type Known = Outcome<Takers | null>
 
 /**
- * Null: every endpoint takes the call, as those do that get it as it came, or there is one endpoint alone.
- * The request is read for endpoints of other forms; a large one in a thread. Failures: those of the pool of
- * short jobs.
+ * Null when every endpoint accepts the call, as endpoints do that get it unchanged, or when there is only one endpoint.
+ * For endpoints of other forms the request is read; a large one in a thread. Failures: those of the pool of short jobs.
  */
 export function takersOf(job: JudgedJob, jobs: ShortJobs): Known | Promise<Known> {
   const native = isDropRefused(job.request) ? lostNatively(job) : NO_ISSUES
@@ -67,7 +66,7 @@ export function takersOf(job: JudgedJob, jobs: ShortJobs): Known | Promise<Known
   const kinds = isAlone(job) ? null : kindsOf(job)
   if (kinds === null) return native.size === 0 ? ALL_TAKE : ok(new Takers(native))
   const { sent, targets } = kinds.input
-  // Where nothing may be left out, the request is written for each of them.
+  // When no member may be dropped, the request is written for each of them.
   const times = sent.isDropRefused === true ? targets.length : 1
   const known = (refused: readonly (readonly Issue[])[]): Takers =>
     new Takers(new Map([...native, ...kinds.refusedAt(refused)]))
@@ -85,7 +84,7 @@ function isAlone({ models }: Pick<JudgedJob, 'models'>): boolean {
   return models.length === 1 && models[0]?.endpoints.length === 1
 }
 
-/** What providers of the caller's own form would not get. */
+/** The members that providers of the caller's own form would not get. */
 function lostNatively(job: JudgedJob): ReadonlyMap<Endpoint, readonly Issue[]> {
   const { dialect } = job.request
   const lost = new Map<Endpoint, readonly Issue[]>()
@@ -108,7 +107,7 @@ interface Kinds {
   refusedAt(refused: readonly (readonly Issue[])[]): readonly (readonly [Endpoint, readonly Issue[]])[]
 }
 
-/** The endpoints that the call is translated for, those of one kind together; null: there are none. */
+/** The endpoints for which the call is translated, grouped by kind; null when there are none. */
 function kindsOf(job: JudgedJob): Kinds | null {
   if (!isTranslated(job)) return null
   const { dialect } = job.request
@@ -144,14 +143,14 @@ function kindsOf(job: JudgedJob): Kinds | null {
   }
 }
 
-/** Without an allocation: most calls go to endpoints of their own form alone. */
+/** Allocates nothing: most calls only use endpoints of their own form. */
 function isTranslated(job: JudgedJob): boolean {
   for (const { endpoints } of job.models)
     for (const endpoint of endpoints) if (judgedAs(endpoint, job) !== null) return true
   return false
 }
 
-/** The protocol that an endpoint gets the call in; null: it refuses nothing of it. */
+/** The protocol into which the call is translated for an endpoint; null when the endpoint refuses no part of it. */
 function judgedAs(
   endpoint: Endpoint,
   { request: { dialect }, isCount }: Pick<JudgedJob, 'request' | 'isCount'>,
@@ -161,7 +160,7 @@ function judgedAs(
   return isCount === true && protocol !== 'gemini' ? null : protocol
 }
 
-/** What a protocol refuses is the same at all of its endpoints; what is left out hangs on the model, too. */
+/** All endpoints of a protocol refuse the same members; the dropped members depend on the model too. */
 function keyOf({ protocol, terms, isDropRefused: isDropped }: TranslationJob): string {
   return JSON.stringify(isDropped === true ? [protocol, terms] : [protocol, terms.isStrict])
 }

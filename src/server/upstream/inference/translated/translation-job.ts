@@ -13,7 +13,7 @@ import type { TextProtocol } from '../../../../schemas/models/protocols.ts'
 /** Messages and parts of a request, or of an answer, that is translated on the loop. Decision. */
 export const TRANSLATED_INLINE_PARTS_MAX = 500
 
-/** A call as its writer sees it. One that counts tokens has no limits. */
+/** A call as its writer sees it. A call that counts tokens has no limits. */
 export type WrittenCall = Pick<InferenceJob, 'request'> &
   Partial<Pick<InferenceJob, 'limits' | 'defaultTokensMax'>>
 
@@ -28,7 +28,7 @@ export function translationJob(
   { endpoint, text, protocol }: TranslatedEndpoint,
 ): TranslationJob {
   const sent = mustSendMax(endpoint, { tokensMax: request.size.tokensMax, defaultTokensMax, limits })
-  // Messages need a maximum: where the catalogue has none either, their writer sets one.
+  // The Messages dialect requires a maximum: when the catalogue has none either, the writer sets one.
   const needed = protocol === 'messages' ? text.maxCompletionTokens : null
   return {
     dialect: request.dialect,
@@ -49,13 +49,13 @@ export function translationJob(
 }
 
 const OPENING_BRACE = 0x7b
-/** A message is an object, and its parts are. */
+/** A message is an object, and so is each of its parts. */
 const OBJECTS_OF_PART = 2
 
 /**
- * Whether JSON is translated on the loop, in about a millisecond, rather than in a thread. Braces within texts
- * count too: a text of code may go to a thread without need.
- * @param times that it is translated
+ * Whether JSON is translated on the loop, in about a millisecond, rather than in a thread. Braces within texts count
+ * too: a text with code may be sent to a thread needlessly.
+ * @param times how often it is translated
  */
 export function isTranslatedHere(json: Uint8Array, times = 1): boolean {
   if (json.length * times > TRANSLATED_INLINE_BYTES_MAX) return false
@@ -76,7 +76,7 @@ export function unsupported(issues: readonly Issue[]): Outcome<never> {
 }
 
 /**
- * What an endpoint of the caller's own form may not leave out, where the caller wants nothing to be.
+ * The members that an endpoint of the caller's own form drops, when the caller does not allow it.
  * @param dropped members that it leaves out
  */
 export function lostOf(

@@ -6,7 +6,7 @@ import type { AuditEvent } from '../../parts/badge.tsx'
 const ID_CHARS = 8
 const UUID = /^[0-9a-f]{8}-[0-9a-f-]{27}$/
 
-/** Names of what events are about. */
+/** Names of the objects of events. */
 export interface AuditNames {
   readonly keys: KeyNames
   readonly workspaces: Workspaces
@@ -40,7 +40,7 @@ export function useAuditNames(context: PageContext): AuditNames {
   }
 }
 
-/** The name in what an event has recorded of its object; null: it has none. */
+/** The name in the recorded state of an object; null: there is none. */
 export function nameIn(recorded: unknown): string | null {
   if (typeof recorded !== 'object' || recorded === null) return null
   for (const member of ['name', 'slug', 'user_name', 'display_name', 'email', 'reset_interval', 'id']) {
@@ -50,7 +50,7 @@ export function nameIn(recorded: unknown): string | null {
   return null
 }
 
-/** Names stay whole; ids are cut to their first characters. */
+/** Names are shown in full; ids are cut to their first characters. */
 function shortId(id: string): string {
   return UUID.test(id) || /^[0-9a-f]{64}$/.test(id) ? `${id.slice(0, ID_CHARS)}…` : id
 }

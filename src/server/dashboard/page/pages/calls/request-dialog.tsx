@@ -9,7 +9,7 @@ import { SubjectLink } from '../../parts/links.tsx'
 import type { Words } from './request-feed.ts'
 import { commandFor, stepsOf, type Step } from './request-steps.ts'
 
-/** The model that such a call names has no page. */
+/** The error for an unknown model, which has no page. */
 const MISSPELT = 'model_unknown'
 
 interface RequestDialogProps {
@@ -19,7 +19,7 @@ interface RequestDialogProps {
   onClose(): void
 }
 
-/** One call: what it did after what, what it cost and to whose limits, and where to go on from here. */
+/** One call: its steps in time, its cost and the limits that it counted against, and links to related pages. */
 export function RequestDialog({ request, words, nameOf, onClose }: RequestDialogProps): ComponentChild {
   const { operation, is_recovered: isRecovered } = request
   const command = commandFor(request)
@@ -140,7 +140,7 @@ function Steps({ request }: { readonly request: RequestShape }): ComponentChild 
 }
 
 const PERCENT = 100
-/** Percent of a bar, so that the shortest is seen. */
+/** Smallest width of a bar in percent, so that the shortest can be seen. */
 const BAR_MIN = 0.4
 
 function barOf({ fromMs, ms }: Step, endMs: number): { readonly marginLeft: string; readonly width: string } {
@@ -154,7 +154,7 @@ interface CauseProps {
   readonly words: Words
 }
 
-/** Why a call failed, and what helps: the words of its failure, and what this call adds to them. */
+/** The cause of a failed call and its fix: the general text for the failure, with the details of this call. */
 export function Cause({ request, words }: CauseProps): ComponentChild {
   const { error_type: error, docs_url: docs, limit, model, reason, failed_attempts: failed } = request
   if (error === null || docs === null) return null
@@ -189,7 +189,7 @@ export function Cause({ request, words }: CauseProps): ComponentChild {
       )}
       <p>{withCode(variables === undefined ? remedy : `Set ${variables}.`)}</p>
       {place !== null && <a href={place[1]}>{`View ${place[0]}`}</a>}
-      {/* Error pages are served apart from the dashboard, and need no key. */}
+      {/* Error pages are not part of the dashboard, and need no key. */}
       <a href={docs} target="_blank" rel="noreferrer">
         Cause and fix
       </a>
@@ -197,7 +197,7 @@ export function Cause({ request, words }: CauseProps): ComponentChild {
   )
 }
 
-/** Where a failure is mended: the page of the key, provider or model that it is about, where there is one. */
+/** The page where a failure can be fixed: that of the key, provider or model, if there is one. */
 function placeOf(page: string, request: RequestShape, near: string | null): readonly [string, string] {
   const { key, provider, model, workspace_id: workspace, error_type: error } = request
   const known = error === MISSPELT ? near : model

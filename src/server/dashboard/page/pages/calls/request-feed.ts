@@ -10,13 +10,13 @@ import type { PageContext } from '../../page.ts'
 
 /** Rows of one answer. */
 const PAGE: typeof REQUESTS_PAGE_MAX = 500
-/** Milliseconds that a look rests for each row of it. */
+/** Milliseconds to wait before the next poll, for each row that this poll returned. */
 const ROW_REST_MS: typeof REQUESTS_ROW_REST_MS = 10
-/** Rows that the page keeps; older ones are found by their time. Decision. */
+/** Rows that the page keeps; older rows are found by filtering by time. Decision. */
 const KEPT_ROWS_MAX = 100_000
-/** Milliseconds by which the row of a call may come later than that of a call which ended after it. */
+/** Milliseconds by which the row of a call may appear later than the row of a call that ended after it. */
 const LATE_MS = 5_000
-/** Pages that one refresh follows; after more new calls than these, the list starts over. Decision. */
+/** Pages that one refresh reads; if there are more new calls, the list starts over. Decision. */
 const LOOK_PAGES_MAX = 4
 
 export interface Answer extends Words {
@@ -24,7 +24,7 @@ export interface Answer extends Words {
   readonly next_cursor: string | null
 }
 
-/** What failures mean, and which models misspelt ones may stand for, by their names. */
+/** Explanations of failures, and the nearest models for misspelt model names. */
 export interface Words {
   readonly errors: Readonly<Record<string, FailureWords>>
   readonly nearest_models: Readonly<Record<string, readonly string[]>>
@@ -44,11 +44,11 @@ export interface RequestFeed {
 
 export interface Found {
   readonly rows: readonly RequestShape[]
-  /** Of the rows after the last one. */
+  /** Cursor to the rows after the last one; null: there are none. */
   readonly cursor: string | null
-  /** Unix milliseconds of the node as of the last look; null before the first answer. */
+  /** Time of the last poll in Unix milliseconds of the node; null before the first answer. */
   readonly lookedMs: number | null
-  /** Unix milliseconds of the node before which no further look is made. */
+  /** Unix milliseconds of the node before which no further poll is made. */
   readonly nextMs: number
 }
 
@@ -63,8 +63,8 @@ type Find = (more: Query) => Promise<Pick<Answer, 'data' | 'next_cursor'>>
 const NOTHING: State = { rows: [], cursor: null, lookedMs: null, nextMs: 0, isLoading: true, problem: null }
 
 /**
- * The calls that are like the search, from the newest back as far as they are looked at, and with each look of
- * the live view those that have come since.
+ * The calls that match the search, from the newest back as far as they were loaded. Each update of the live
+ * view adds new ones.
  * @param isLive false: no new calls are added
  */
 export function useRequestFeed({ api, live }: PageContext, search: Query, isLive: boolean): RequestFeed {
@@ -75,11 +75,11 @@ export function useRequestFeed({ api, live }: PageContext, search: Query, isLive
   const key = JSON.stringify(search)
   /** Of all answers. */
   const words = useRef<Words>({ errors: {}, nearest_models: {} }).current
-  /** Ends what is on its way for another search. */
+  /** Aborts requests of an earlier search. */
   const wanted = useRef(new AbortController())
   const ask = (read: (find: Find) => Promise<Partial<Found>>): void => {
     const { signal } = wanted.current
-    // At once: nothing else begins before the next drawing.
+    // Set at once, so that no second request begins before the next drawing.
     latest.current = { ...latest.current, isLoading: true }
     setState(latest.current)
     const find: Find = async (more) => {
@@ -137,19 +137,16 @@ export function useRequestFeed({ api, live }: PageContext, search: Query, isLive
   }
 }
 
-/** What a look reads, in Unix milliseconds of the node. */
+/** The time span that a poll reads, in Unix milliseconds of the node. */
 interface Span {
-  /** When the last look was. */
+  /** Time of the last poll. */
   readonly fromMs: number
   readonly atMs: number
   /** That of the search. */
   readonly from: Query[string]
 }
 
-/**
- * Reads what has come since the last look: not since the newest row, as a search that finds little would then
- * examine the whole log with each look.
- */
+/** Reads the rows since the last poll, rather than since the newest row: a search with few results would then scan the whole log with each poll. */
 export async function lookAgain(
   find: Find,
   { rows, cursor }: Pick<Found, 'rows' | 'cursor'>,
@@ -164,7 +161,7 @@ export async function lookAgain(
     next = answer.next_cursor
   }
   const looked = { lookedMs: atMs, nextMs: atMs + found.length * ROW_REST_MS }
-  // Calls that no look has read lie between these calls and the older rows: the cursor leads to them.
+  // Calls not read yet lie between these calls and the older rows: the cursor continues there.
   if (next !== null) return { rows: found, cursor: next, ...looked }
   return { rows: joined(found, rows), cursor, ...looked }
 }
@@ -173,7 +170,7 @@ function laterOf(from: string, asked: Query[string]): string {
   return typeof asked === 'string' && asked > from ? asked : from
 }
 
-/** The new rows in their places: nearly all of them are newer than what is there. */
+/** Merges new rows into the list: nearly all of them are newer than the existing rows. */
 export function joined(
   fresh: readonly RequestShape[],
   rows: readonly RequestShape[],

@@ -51,12 +51,12 @@ const SINCE: readonly (readonly [hours: string, text: string])[] = [
 ]
 const HOUR_MS = 3_600_000
 const MINUTE_MS = 60_000
-/** Milliseconds from which on a call is shown as slow. */
+/** Milliseconds from which a call is shown as slow. */
 const SLOW_MS = '5000'
 
 type Change = Readonly<Record<string, string | null>>
 
-/** To a whole minute, so that a link stays the same while it is looked at. */
+/** Rounded to a whole minute, so that a link stays the same for a while. */
 const since = (hours: string): Change => ({
   hours,
   from:
@@ -65,7 +65,7 @@ const since = (hours: string): Change => ({
       : new Date(Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS - Number(hours) * HOUR_MS).toISOString(),
   call: null,
 })
-/** What the address has for the last hour, and nothing of another search. */
+/** The address for the last hour, without other filters. */
 const lately = (change: Change): Change => ({
   ...Object.fromEntries([...NAMES, 'show'].map((name) => [name, null])),
   ...since('1'),
@@ -73,14 +73,14 @@ const lately = (change: Change): Change => ({
 })
 export const failedLately = (): Change => lately({ show: 'failed' })
 
-/** What the address asks for, as the operation takes it. */
+/** The search in the address, as parameters of the operation. */
 export function searchOf(query: URLSearchParams): Query {
   const given = NAMES.map((name) => [name, query.get(name) ?? ''] as const).filter(([, text]) => text !== '')
   const [, , shown = {}] = SHOWN.find(([value]) => value === (query.get('show') ?? '')) ?? []
   return { ...shown, ...Object.fromEntries(given) }
 }
 
-/** What is searched most often, at one click. */
+/** Buttons for the most frequent searches. */
 export function RequestPresets({ setQuery }: Pick<PageContext, 'setQuery'>): ComponentChild {
   return (
     <p class="actions">
@@ -97,11 +97,11 @@ export function RequestPresets({ setQuery }: Pick<PageContext, 'setQuery'>): Com
 interface RequestFiltersProps {
   readonly context: PageContext
   readonly keys: KeyNames
-  /** Calls that were found: their names are suggested. */
+  /** The calls found: their names are suggested. */
   readonly rows: readonly RequestShape[]
 }
 
-/** Fields that search when typing pauses; on a telephone one button opens them. */
+/** Fields that search when typing pauses; on a telephone a button opens them. */
 export function RequestFilters({ context, keys, rows }: RequestFiltersProps): ComponentChild {
   const { query, setQuery } = context
   const [isOpen, setOpen] = useState(false)
@@ -222,7 +222,7 @@ function NamedFilters({ context, keys, rows }: RequestFiltersProps): ComponentCh
   )
 }
 
-/** The beginning of a hash looks like no name that people give to keys. */
+/** The beginning of a hash. People do not give keys such names. */
 const HASH_BEGIN = /^[0-9a-f]{6,64}$/
 
 export function keySearch(text: string): Change {
@@ -240,7 +240,7 @@ interface Choices {
   readonly errors: readonly Choice[]
 }
 
-/** What the node has, and what the calls that were found have. */
+/** Suggestions from the node's lists and from the calls found. */
 function useChoices(
   { api }: PageContext,
   { keys, nameOf }: KeyNames,
@@ -278,7 +278,7 @@ function namesIn(texts: readonly (string | null)[]): readonly Choice[] {
   return [...new Set(texts)].filter((text) => text !== null).map((text) => ({ value: text, text }))
 }
 
-/** Failures of calls to models that operators look for most. */
+/** The failures of model calls that operators search for most. */
 const ERRORS: readonly FailureName[] = [
   'body_invalid',
   'budget_exceeded',

@@ -6,13 +6,16 @@ export interface Step {
   readonly fromMs: number
   readonly ms: number
   readonly tone: 'own' | 'failed' | 'provider'
-  /** What an attempt ended with. */
+  /** How an attempt ended. */
   readonly note?: string
 }
 
 type Timed = Pick<RequestShape, 'parts' | 'failed_attempts' | 'duration_ms' | 'provider' | 'attempts'>
 
-/** The stages of Sluice, the attempts that failed, the one that answered, and the rest. Stages follow each other; attempts have their own begin. */
+/**
+ * The stages of Sluice, the attempts that failed, the one that answered, and the rest. Stages follow each
+ * other; attempts have their own start time.
+ */
 export function stepsOf({
   parts,
   failed_attempts: failed,
@@ -43,10 +46,10 @@ export function stepsOf({
   return steps
 }
 
-/** Milliseconds that are too few to be shown. */
+/** Shortest rest that is shown, in milliseconds. */
 const REST_MS_MIN = 0.05
 
-/** Paths of the operations that call models, to repeat a call of. */
+/** Paths of the operations that call models and whose calls can be repeated. */
 export const REPEATABLE: Readonly<Record<string, string>> = {
   'embeddings.create': '/embeddings',
   'chat.create': '/chat/completions',
@@ -55,7 +58,7 @@ export const REPEATABLE: Readonly<Record<string, string>> = {
   'video.create': '/videos',
 }
 
-/** The command that makes such a call again; null: no command repeats it. */
+/** The command that repeats a call; null: none can. */
 export function commandFor({ operation }: Pick<RequestShape, 'operation'>): string | null {
   const path = REPEATABLE[operation]
   if (path === undefined) return null

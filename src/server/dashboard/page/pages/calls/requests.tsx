@@ -23,7 +23,7 @@ export const requestsPage: Page = {
   view: (context) => <Requests {...context} />,
 }
 
-/** Finished calls: whose, why they failed, how long they took, what they cost. */
+/** Finished calls: their callers, errors, durations and costs. */
 function Requests(context: PageContext): ComponentChild {
   const { query, setQuery } = context
   const keys = useKeyNames(context)
@@ -116,7 +116,7 @@ interface ShownProps {
   loadMore(): void
 }
 
-/** How many calls are shown, with a way to older ones. */
+/** The number of calls shown, with a button to load older ones. */
 function Shown({ shown, hasMore, loadMore }: ShownProps): ComponentChild {
   return (
     <p class="hint">
@@ -132,7 +132,7 @@ function Shown({ shown, hasMore, loadMore }: ShownProps): ComponentChild {
   )
 }
 
-/** A search that finds nothing among the newest rows may find some further back. */
+/** Shown when a search finds nothing among the newest rows: older rows may match. */
 function Nothing({
   isLoading,
   hasMore,
@@ -176,7 +176,7 @@ export function toneOf({ status, error_type: error }: Pick<RequestShape, 'status
   return status >= REFUSED_FROM ? 'warn' : 'good'
 }
 
-/** The columns of a table of calls. @param query of the page Requests, where a call is opened */
+/** The columns of a table of calls. @param query of the page Requests, on which a call is opened */
 export function callColumns(
   query: URLSearchParams,
   nameOf: KeyNames['nameOf'],
@@ -202,7 +202,7 @@ export function callColumns(
       kind: 'operation',
       cell: ({ operation, weight }) => cut(weight === 1 ? operation : `${operation} ×${count(weight)}`),
     },
-    // Nothing for a call that succeeded: a card then leaves the row out.
+    // Empty for a call that succeeded: a card then omits the row.
     { title: 'Error', kind: 'error', cell: (row) => row.error_type !== null && cut(errorText(row)) },
     {
       title: 'Key',
@@ -217,7 +217,7 @@ export function callColumns(
   ]
 }
 
-/** A text that its column may cut: whole on hover. */
+/** A text that its column may cut; hovering shows all of it. */
 const cut = (text: string): ComponentChild => <span title={text}>{text}</span>
 
 function errorText({ error_type: error, limit }: RequestShape): string {
@@ -240,7 +240,7 @@ function timeOf(at: string): string {
 
 /** Rows of a file. */
 const ROWS_MAX: typeof REQUESTS_EXPORT_MAX = 100_000
-/** Milliseconds that a browser has to begin the download, before its bytes are let go. */
+/** Milliseconds that a browser has to begin the download before its bytes are released. */
 const KEPT_MS = 60_000
 
 const FORMATS = [

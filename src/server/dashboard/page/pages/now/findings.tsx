@@ -6,7 +6,7 @@ import { failedLately } from '../calls/request-filters.tsx'
 
 type Finding = LiveView['findings'][number]
 
-/** What is wrong, in one line: how many findings, and the worst of them. It opens to all with their fixes. */
+/** The problems in one line: the number of findings, and the worst of them. It expands to all findings with their fixes. */
 export function Findings({ latest: { findings } }: { readonly latest: LiveView }): ComponentChild {
   const [worst] = findings
   const failed = (
@@ -54,7 +54,7 @@ function FindingText({ text, fix, page }: Finding): ComponentChild {
 export const countText = (findings: number): string =>
   findings === 1 ? '1 finding' : `${count(findings)} findings`
 
-/** With a capital letter and a full stop. What begins with a command stays as it is. */
+/** Adds a capital letter and a full stop. A text that begins with a command is not capitalized. */
 export function sentence(text: string): string {
   const begun = text.slice(0, 1).toUpperCase() + text.slice(1)
   return /[.!?]$/.test(begun) ? begun : `${begun}.`

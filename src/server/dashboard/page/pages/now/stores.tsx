@@ -13,7 +13,7 @@ interface Latest {
 const DEPENDENCIES = { postgres: 'Postgres', redis: 'Redis', storage: 'Disks' } as const
 const NODE_TONES = { ready: 'good', degraded: 'warn', unavailable: 'bad' } as const
 
-/** The state of what the node depends on, and how much work waits. */
+/** The state of the stores that the node depends on, and the amount of waiting work. */
 export function Stores({ latest }: Latest): ComponentChild {
   const { version, readiness, videos, money } = latest
   const { dependencies, status, reasons } = readiness

@@ -30,7 +30,7 @@ const SHOWN_MAX = 500
 /** Characters of an id that distinguish groups at a glance. */
 const ID_CHARS = 8
 
-/** Groups of the identity provider, the roles that they have in workspaces, and who is a member by which. */
+/** Groups of the identity provider, their roles in workspaces, and the members that each mapping adds. */
 function Directory(context: PageContext): ComponentChild {
   const { api, query, setQuery } = context
   const workspaces = useWorkspaces(api)
@@ -284,7 +284,7 @@ function MapDialog({ context, groups, workspaces, onDone, onClose }: MapDialogPr
   )
 }
 
-/** What the mapping would do, said before it is made. */
+/** Describes the effect of a mapping before it is created. */
 function sentenceOf(preview: MappingPreviewShape, role: string): string {
   const { joining, promoted, unchanged, inactive, is_cut: isCut } = preview
   const parts = [

@@ -12,13 +12,13 @@ import { count, Time } from '../../parts/figures.tsx'
 import { Awaited, useLoaded } from '../../parts/loaded.tsx'
 import { listAll } from '../../parts/workspaces.ts'
 
-/** Members of a workspace that a preview looks at. */
+/** Members of a workspace that a preview reads. */
 const MEMBERS_MAX = 2_000
 
 export interface Names {
   group(id: string): string
   workspace(id: string): string
-  /** The reason of a membership that a mapping gave. */
+  /** The text for a membership that comes from a mapping. */
   mapping(id: string): string
 }
 
@@ -175,7 +175,7 @@ function columnsOf(names: Names, isChange: boolean): readonly Column<Previewed>[
   ]
 }
 
-/** What may be done with a mapping: another role for its members, or its end. */
+/** A change of a mapping: another role for its members, or its removal, with or without its members. */
 type MappingChange = 'admin' | 'member' | 'end' | 'keep'
 type Effect = 'leaves' | 'becomes admin' | 'becomes member' | 'stays'
 
@@ -190,7 +190,7 @@ function membersBy(mappingId: string, members: readonly MemberShape[]): readonly
   return members.filter(({ grants }) => grants.some((grant) => grant.mapping_id === mappingId))
 }
 
-/** The effects of a change of a mapping on its members: of several grants the strongest role counts. */
+/** The effects of a change of a mapping on its members: a member with several grants has the strongest role. */
 export function previewOf(
   mappingId: string,
   members: readonly MemberShape[],
@@ -204,7 +204,7 @@ export function previewOf(
 }
 
 function changed(grants: Grants, mappingId: string, change: MappingChange | null): Grants {
-  // Kept members have their role by hand from then on: the grant is another one, and the role the same.
+  // Members that are kept get the same role as a manual grant.
   if (change === null || change === 'keep') return grants
   if (change === 'end') return grants.filter((grant) => grant.mapping_id !== mappingId)
   return grants.map((grant) => (grant.mapping_id === mappingId ? { ...grant, role: change } : grant))
@@ -223,7 +223,7 @@ const MANY: Readonly<Record<Effect, string>> = {
   stays: 'stay unchanged',
 }
 
-/** `2 leave the workspace, 1 stays as it is.` in numbers. */
+/** Sums the effects: `2 leave the workspace, 1 stays as it is.` */
 export function sumOf(previewed: readonly Previewed[]): string {
   const parts = ORDER.flatMap((effect) => {
     const found = previewed.filter((one) => one.effect === effect).length

@@ -21,7 +21,7 @@ const COLUMNS: readonly Column<Field>[] = [
   { title: 'To', isText: true, cell: ({ to }) => valueOf(to) },
 ]
 
-/** What a version of a preset changed, field by field, and of its system prompt line by line. */
+/** The changes of a preset's version, field by field, and line by line for its system prompt. */
 export function PresetChanges({ diff }: { readonly diff: PresetDiff }): ComponentChild {
   const fields = fieldsOf(diff)
   const { from, to, system_prompt: prompt, ignored } = diff
@@ -69,16 +69,16 @@ function valueOf(value: unknown): ComponentChild {
   return value === undefined ? NONE : <code>{JSON.stringify(value)}</code>
 }
 
-/** A line of two texts that are compared: kept, gone or new. */
+/** A line in a comparison of two texts: kept, removed or added. */
 interface LineChange {
   readonly mark: ' ' | '-' | '+'
   readonly text: string
 }
 
-/** Lines of a text up to which the shortest list of changes is looked for: its cost grows with their square. */
+/** Lines of a text up to which the shortest list of changes is computed: the cost grows with the square of their number. */
 export const COMPARED_LINES_MAX = 600
 
-/** What turns one text into the other, line by line, with as few changes as there can be. */
+/** The shortest list of line changes that turns one text into the other. */
 export function lineChanges(from: string, to: string): readonly LineChange[] {
   const [before, after] = [linesOf(from), linesOf(to)]
   if (Math.max(before.length, after.length) > COMPARED_LINES_MAX)
@@ -106,7 +106,7 @@ export function lineChanges(from: string, to: string): readonly LineChange[] {
   return changes
 }
 
-/** Lines that are common to what is left of both texts, from each pair of places on. */
+/** Number of common lines in the rests of both texts, for each pair of positions. */
 function commonCounts(before: readonly string[], after: readonly string[]): readonly Uint16Array[] {
   const rows = Array.from({ length: before.length + 1 }, () => new Uint16Array(after.length + 1))
   for (let row = before.length - 1; row >= 0; row--)
@@ -123,5 +123,5 @@ const at = (rows: readonly Uint16Array[], row: number, column: number): number =
 const marked = (mark: LineChange['mark'], lines: readonly string[]): readonly LineChange[] =>
   lines.map((text) => ({ mark, text }))
 
-/** A text that is not there has no line. */
+/** An empty text has no lines. */
 const linesOf = (text: string): readonly string[] => (text === '' ? [] : text.split('\n'))

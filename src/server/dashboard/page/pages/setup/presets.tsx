@@ -25,7 +25,7 @@ export const presetsPage: Page = {
   view: (context) => <Presets {...context} />,
 }
 
-/** Saved requests of a workspace: each has versions, of which callers get the designated one. */
+/** Saved requests of a workspace: each has versions, and calls use the designated one. */
 function Presets(context: PageContext): ComponentChild {
   const { api, query, setQuery } = context
   const workspaces = useWorkspaces(api)
@@ -112,7 +112,7 @@ function columnsOf(query: URLSearchParams, nameOf: (hash: string) => string): re
   ]
 }
 
-/** Versions that are listed: older ones can be read by the API. */
+/** Versions that are listed; older ones can be read through the API. */
 const VERSIONS_MAX = 500
 const VERSIONS_PAGE = 100
 
@@ -132,7 +132,7 @@ interface Whole {
   readonly versions: readonly PresetVersionShape[]
 }
 
-/** A preset: its versions, what one changed against another, and which one callers get. */
+/** A preset: its versions, the changes between two of them, and the version that calls use. */
 function PresetDialog(props: PresetDialogProps): ComponentChild {
   const { context, slug, workspace, nameOf, onChange, onClose } = props
   const { api } = context
@@ -265,7 +265,7 @@ function VersionFields({ setQuery, versions, designated, from, to }: VersionFiel
   )
 }
 
-/** The first version follows none. */
+/** The first version is compared with nothing. */
 const NOTHING = ['0', 'nothing'] as const
 
 interface DeedsProps {
@@ -277,7 +277,7 @@ interface DeedsProps {
   onChange(): void
 }
 
-/** Back to a version, or forth; and an end of the preset. */
+/** Buttons to designate another version and to archive the preset. */
 function Deeds({
   context: { api, say },
   path,
@@ -340,13 +340,13 @@ async function wholeOf(api: Api, slug: string, workspace: string, signal: AbortS
       signal,
     )
     versions.push(...page.data)
-    // A page of large versions ends early, by its bytes.
+    // A page with large versions may be short, because of its size limit.
     hasMore = page.has_more && page.data.length > 0
   }
   return { preset, versions: versions.reverse() }
 }
 
-/** Null for what is no number of a version. */
+/** Null when the text is not a version number. */
 function numberOf(text: string | null): number | null {
   return text !== null && /^\d{1,9}$/.test(text) ? Number(text) : null
 }

@@ -12,12 +12,12 @@ import { useLoaded, type Loaded } from '../../parts/loaded.tsx'
 import type { Answer } from '../calls/request-feed.ts'
 import { callColumns, toneOf } from '../calls/requests.tsx'
 
-/** Calls that are counted by error, or because their clients left, and calls that are listed. */
+/** Calls that are read to count errors and clients that left, and calls that are listed. */
 export const CALLS_READ = 500
 const CALLS_SHOWN = 10
 export const DAY_MS = 86_400_000
 
-/** Parameters of `GET /admin/requests`, which the page Requests takes, too. */
+/** Parameters of `GET /admin/requests`, which are also parameters of the page Requests. */
 export type CallSearch = Readonly<Record<string, string>>
 
 export interface CallsProps {
@@ -25,7 +25,7 @@ export interface CallsProps {
   readonly search: CallSearch
 }
 
-/** What failed in the last day, by error, and the last calls: of the key, model or workspace of the search. */
+/** Failures of the last day, by error, and the last calls, for the key, model or workspace of the search. */
 export function Calls(props: CallsProps): ComponentChild {
   return (
     <div class="stack">
@@ -89,7 +89,7 @@ function Errors({ context, search }: CallsProps): ComponentChild {
   )
 }
 
-/** By error, status and limit, those with the most calls first. @param rows the newest first */
+/** Failures grouped by error, status and limit, the most frequent first. @param rows the newest first */
 export function failuresOf(rows: readonly RequestShape[]): readonly Failure[] {
   const kinds = new Map<string, Failure>()
   for (const row of rows) {
@@ -103,7 +103,7 @@ export function failuresOf(rows: readonly RequestShape[]): readonly Failure[] {
 function LastCalls({ context, search }: CallsProps): ComponentChild {
   const loaded = useRequests(context, { ...search, limit: CALLS_SHOWN })
   const { nameOf } = useKeyNames(context)
-  // What all calls are of stands above them.
+  // Columns with the same value for all calls are left out: the heading of the page shows it.
   const columns = useMemo(
     () =>
       callColumns(new URLSearchParams(search), nameOf).filter(
@@ -129,7 +129,7 @@ function LastCalls({ context, search }: CallsProps): ComponentChild {
   )
 }
 
-/** @param withinMs calls of so many milliseconds up to now; undefined: all */
+/** @param withinMs milliseconds before now from which calls are included; undefined: all calls */
 export function useRequests(context: PageContext, search: Query, withinMs?: number): Loaded<Answer> {
   const { api } = context
   return useLoaded(

@@ -12,7 +12,7 @@ import { SubjectLink } from '../../parts/links.tsx'
 import type { Refusals } from './refusals.ts'
 import { counted, daysOf, type Spend } from '../spend-sums.ts'
 
-/** Limits that are listed: those that are used up first. Decision. */
+/** Limits that are listed: those that will be used up first. Decision. */
 const LIMITS_SHOWN = 20
 
 /** The limit of a key in its window; null: it has none. */
@@ -35,7 +35,7 @@ interface Row {
   readonly burned: Burned
 }
 
-/** Keys with a limit of money: how much is gone, and how long the rest will last. */
+/** Keys with a spending limit: the part used, and how long the rest will last. */
 export function LimitsOfKeys({
   context,
   recent,
@@ -93,7 +93,7 @@ export function LimitsOfKeys({
   )
 }
 
-/** When nothing is left; of those that last, the share that is used. */
+/** Sorting value: the time at which a limit is used up; for limits that last, the share used. */
 function urgencyOf(burned: Burned, nowMs: number): number {
   const { usedUpMs } = forecastOf(burned, nowMs)
   return usedUpMs ?? Number.MAX_SAFE_INTEGER * (1 - burned.spent / burned.limit / 2)

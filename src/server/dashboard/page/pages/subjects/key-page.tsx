@@ -29,7 +29,7 @@ export const keyPage: Page = {
   view: (context) => <KeyView {...context} />,
 }
 
-/** One key: its limits and what is left, what it called, what failed, what it spent. */
+/** One key: its limits and the amounts left, its calls, failures and spend. */
 function KeyView(context: PageContext): ComponentChild {
   const { api, query } = context
   const hash = query.get('id') ?? ''
@@ -131,7 +131,7 @@ function spentText({ usage_daily: today, usage_monthly: month, usage }: ApiKey):
   return `${usd(today)} today, ${usd(month)} this month, ${usd(usage)} in total`
 }
 
-/** Calls of the last day whose client left before the end: most of them are charged by estimate. */
+/** Calls of the last day whose client disconnected before the end: most of them are charged by estimate. */
 function LeftCalls({
   context,
   hash,
@@ -145,7 +145,7 @@ function LeftCalls({
   return <a href={hashOf('requests', { key: hash, show: 'left' })}>{leftText(answer)}</a>
 }
 
-/** @param rows of calls whose clients left */
+/** @param rows of calls whose clients disconnected */
 export function leftText({ data: rows, next_cursor: next }: Pick<Answer, 'data' | 'next_cursor'>): string {
   const calls = rows.reduce((sum, { weight }) => sum + weight, 0)
   const cost = rows.reduce((sum, { cost_usd }) => sum + (cost_usd ?? 0), 0)
@@ -154,7 +154,7 @@ export function leftText({ data: rows, next_cursor: next }: Pick<Answer, 'data' 
   return calls === 0 ? text : `${text}, ${count(estimated)} with an estimated charge, ${usd(cost)}`
 }
 
-/** Of the limit of money. */
+/** The burn-down of the spending limit. */
 function Burn({
   context,
   apiKey,
@@ -201,7 +201,7 @@ interface KeyDeedsProps {
   onDeleted(): void
 }
 
-/** What can be done with a key; what ends its calls is quiet, and asked for. */
+/** The actions for a key. Those that end its calls have a less prominent button and ask for confirmation. */
 function KeyDeeds({ apiKey, ...props }: KeyDeedsProps): ComponentChild {
   const [deed, setDeed] = useState<Deed | null>(null)
   return (
@@ -223,7 +223,7 @@ function KeyDeeds({ apiKey, ...props }: KeyDeedsProps): ComponentChild {
 
 function deedsOf({ disabled, kind }: ApiKey): readonly (readonly [Deed, string])[] {
   const turn = disabled ? (['enable', 'Enable'] as const) : (['disable', 'Disable'] as const)
-  // An intern's key comes and goes with the intern.
+  // An intern's key is created and deleted with the intern.
   return kind === 'intern' ? [turn] : [['change', 'Edit'], ['rotate', 'Rotate'], turn, ['delete', 'Delete']]
 }
 
@@ -236,7 +236,7 @@ interface DeedsProps {
   onClose(): void
 }
 
-/** The dialog for a change of a key. */
+/** The dialog for the chosen action. */
 function Asked({
   context,
   workspaces,

@@ -28,7 +28,7 @@ export const modelPage: Page = {
   view: (context) => <ModelView {...context} />,
 }
 
-/** One model: who serves it at which price, what called it, what failed, what it cost. */
+/** One model: its providers and prices, its calls, failures and costs. */
 function ModelView(context: PageContext): ComponentChild {
   const { api, query } = context
   const id = query.get('id') ?? ''
@@ -65,7 +65,7 @@ function ModelView(context: PageContext): ComponentChild {
 interface ServedProps {
   readonly context: PageContext
   readonly model: Endpoints
-  /** Price of a model that makes videos: the model sets the price. */
+  /** Price of a video model, the same at each of its endpoints. */
   readonly videoPrice: string | undefined
 }
 
@@ -104,11 +104,11 @@ function Served({ context, model, videoPrice }: ServedProps): ComponentChild {
 
 interface Change extends PriceChange {
   readonly tag: string
-  /** Counts the changes of an endpoint: a later one wins. */
+  /** Position among the changes of an endpoint: later changes win. */
   readonly place: number
 }
 
-/** Prices for long prompts, hours and tiers; nothing where no endpoint has any. */
+/** Prices for long prompts, hours and tiers; empty when no endpoint has any. */
 function Conditions({ model }: { readonly model: Endpoints }): ComponentChild {
   const changes = model.endpoints.flatMap(({ tag, pricing, x }): readonly Change[] =>
     priceChanges({ overrides: pricing.overrides, modifiers: x?.modifiers }).map((change, place) => ({

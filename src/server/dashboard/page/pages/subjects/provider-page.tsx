@@ -17,7 +17,7 @@ export const providerPage: Page = {
   view: (context) => <ProviderPage {...context} />,
 }
 
-/** One provider: how it does, its breaker, what it answered, what failed, which models it serves. */
+/** One provider: its state and circuit breaker, its answers and failures, and the models that it serves. */
 function ProviderPage(context: PageContext): ComponentChild {
   const slug = context.query.get('id') ?? ''
   useSubject(context, slug)

@@ -3,11 +3,11 @@ import type { RequestShape } from '../../../../../schemas/requests/requests.ts'
 import type { Api, Query } from '../../api.ts'
 import { count } from '../../parts/figures.tsx'
 
-/** Rows of the log that are counted of one limit. Decision. */
+/** Rows of the log that are read to count the refusals of one limit. Decision. */
 const ROWS_READ = 500
 const HOUR_MS = 3_600_000
 
-/** The errors of limits of money, by the owner of the limit. */
+/** The errors of spending limits, by the owner of the limit. */
 const ERRORS = {
   organization: 'credit_exhausted',
   workspace: 'budget_exceeded',
@@ -21,9 +21,9 @@ export interface Refused {
   readonly isPartial: boolean
 }
 
-/** Calls that limits of money refused in the last hour. */
+/** Calls that spending limits refused in the last hour. */
 export interface Refusals {
-  /** @param id hash of the key, id of the workspace; of an organization any text */
+  /** @param id hash of the key or id of the workspace; any text for an organization */
   of(owner: Owner, id: string): Refused
 }
 
@@ -62,7 +62,7 @@ export function refusingText(refused: Refused): string {
   return `refusing calls now (${refused.calls === 0 ? 'none' : countOf(refused)} in the last hour)`
 }
 
-/** The text for a limit with a rest that some calls exceeded: `142 calls refused in the last hour`. */
+/** The text for a limit that is not used up but that some calls would have exceeded: `142 calls refused in the last hour`. */
 export function refusedText(refused: Refused): string {
   return `${countOf(refused)} ${refused.calls === 1 ? 'call' : 'calls'} refused in the last hour`
 }

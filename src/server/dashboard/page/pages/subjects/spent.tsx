@@ -25,7 +25,7 @@ const DAYS = [
   ['31', '31 days'],
   ['90', '90 days'],
 ] as const
-/** Names with bars of their own; the others are one. */
+/** Top names, each with its own bar; the rest are grouped as one bar. */
 const BARS = 5
 
 export function daysAsked(query: URLSearchParams): string {
@@ -41,7 +41,7 @@ export interface SpentProps {
   readonly children?: ComponentChildren
 }
 
-/** What was spent, by day on top of each other and in sum. */
+/** Spend by day, as stacked bars, and in total. */
 export function Spent({ context, workspaces, spend, choices, children }: SpentProps): ComponentChild {
   const { query, setQuery } = context
   const options = BREAKDOWNS.filter(([value]) => choices.includes(value))
@@ -76,7 +76,7 @@ export function Spent({ context, workspaces, spend, choices, children }: SpentPr
   )
 }
 
-/** The same for one key, model or workspace. @param search parameters of `GET /activity` */
+/** Spend of one key, model or workspace. @param search parameters of `GET /activity` */
 export function SubjectSpent({
   context,
   search,
@@ -121,7 +121,7 @@ interface GroupsProps {
   nameOf(group: Group): string
 }
 
-/** @param groups the dearest first */
+/** @param groups those with the highest spend first */
 function Days({
   spend: { sinceS, total },
   groups,
@@ -143,7 +143,7 @@ function Days({
   )
 }
 
-/** The dearest names, and one bar of all others. */
+/** The names with the highest spend, and one bar for all others. */
 export function barsOf(groups: readonly Group[], nameOf: (group: Group) => string): readonly ChartLine[] {
   const bar = (name: string, of: readonly Group[], nth: number): ChartLine => ({
     name,

@@ -35,7 +35,7 @@ export const workspacePage: Page = {
   view: (context) => <WorkspaceView {...context} />,
 }
 
-/** One workspace: who and what belongs to it, what it may spend, what it called. @param id UUID or slug */
+/** One workspace: its members and objects, its limits and its calls. @param id UUID or slug */
 function WorkspaceView(context: PageContext): ComponentChild {
   const { api, query } = context
   const reference = query.get('id') ?? ''
@@ -156,7 +156,7 @@ function OwnBudgets({
   )
 }
 
-/** What belongs to a workspace, as its page lists it. */
+/** A list of objects that belong to a workspace, as its page shows it. */
 type Shown<Row> = Pick<ListPanelProps<Row>, 'title' | 'columns' | 'keyOf' | 'empty'>
 
 type Member = Static<typeof MemberShape>
@@ -244,7 +244,7 @@ const DELIVERIES: Shown<Delivery> = {
 interface ListPanelProps<Row> {
   readonly context: PageContext
   readonly title: string
-  /** Of the list, below `/api/v1`. */
+  /** Path of the list below `/api/v1`. */
   readonly path: Path
   readonly query?: Query
   readonly columns: readonly Column<Row>[]
@@ -255,7 +255,7 @@ interface ListPanelProps<Row> {
   readonly children?: ComponentChildren
 }
 
-/** The first page of a list of the API, in a panel of its own; it says when there is more. */
+/** The first page of a list of the API, in a panel that shows whether there are more rows. */
 function ListPanel<Row>(props: ListPanelProps<Row>): ComponentChild {
   const { context, title, path, query = {}, columns, keyOf, empty, all, children } = props
   const { api } = context
