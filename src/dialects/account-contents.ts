@@ -4,12 +4,12 @@ import { isObject, membersOf, type Members } from '../schemas/values/members.ts'
 import { pointerOf } from '../schemas/values/json-path.ts'
 import { OURS_NAMES } from '../schemas/inference/text-members.ts'
 
-/** Names of members as some providers write them, and in the other spelling that Google and Azure take. */
+/** Names of members with underscores, and without them, which Google and Azure also accept. */
 function spelled(...names: readonly string[]): ReadonlySet<string> {
   return new Set(names.flatMap((name) => [name, name.replaceAll('_', '')]))
 }
 
-/** Members that have ids of what an account holds. */
+/** Members whose values are ids of objects in an account. */
 const IDS: ReadonlySet<string> = spelled(
   ...['file_id', 'file_ids', 'vector_store_id', 'vector_store_ids', 'container_id', 'collection_id'],
   ...['collection_ids', 'library_id', 'library_ids', 'knowledge_id', 'knowledge_ids', 'knowledge_base_id'],
@@ -17,17 +17,17 @@ const IDS: ReadonlySet<string> = spelled(
   ...['rag_file_ids', 'datastore', 'data_store', 'deployment_name', 'embedding_deployment_name'],
   ...['project_connection_id', 'connection_id', 'memory_store_name', 'memory_store_id', 'index_asset_id'],
 )
-/** Members of the body alone, where their names are usual ones elsewhere. */
+/** Members that count only at the top of the body: elsewhere these names are common. */
 const TOP_IDS: ReadonlySet<string> = new Set(['workspace_id', 'user_profile_id'])
-/** Members whose objects have an id of what an account holds. */
+/** Members that may be objects with the id of an object in an account. */
 const WITH_ID: ReadonlySet<string> = new Set(['voice', 'agent'])
-/** Ids among names that a provider has for everybody. */
+/** Members that hold an account's id or a name that the provider offers to all accounts; the pattern matches the ids. */
 const OWN: ReadonlyMap<string, RegExp> = new Map([
   ['skill_id', /^skill_/],
   ['voice', /^voice_/],
   ['engine', /^projects\//],
 ])
-/** A service that a provider calls: named by members of the same object, or by the account's stored data. */
+/** The id of a service that a provider calls: with the `authorization` in the same object or, without one, with credentials stored in the account. */
 const CONNECTOR = 'connector_id'
 const AUTHORIZATION = 'authorization'
 
@@ -36,12 +36,12 @@ const ADDRESSES: ReadonlySet<string> = spelled(
   ...['url', 'uri', 'data', 'file_data', 'file_url', 'file_uri', 'gcs_uri', 'image', 'image_url'],
   ...['input_image', 'audio', 'audio_url', 'input_audio', 'video', 'video_url', 'document_url'],
 )
-/** Those of them that have no texts. */
+/** Those of ADDRESSES that never contain a text. */
 const LOCATORS: ReadonlySet<string> = spelled(
   ...['url', 'uri', 'file_url', 'file_uri', 'image', 'image_url', 'audio_url', 'video', 'video_url'],
   ...['file_data', 'document_url'],
 )
-/** Members with what callers chose themselves, and with notes where a text came from: no provider reads a content by them. */
+/** Members that callers fill freely, and notes on the source of a text: no provider loads a content from them. */
 const UNREAD: ReadonlySet<string> = new Set([
   'input',
   'input_examples',
@@ -54,24 +54,24 @@ const UNREAD: ReadonlySet<string> = new Set([
   'citations',
   'metadata',
 ])
-/** The input of responses, whose name is that of arguments elsewhere. */
+/** The input of the Responses dialect; elsewhere this name is used for arguments. */
 const INPUT = 'input'
 
 /** Characters of an address that suffice to recognize it. */
 const ADDRESS_CHARS = 256
-/** Characters that parsers of URLs leave out before an address, and at any place of it. */
+/** Characters that URL parsers skip: before an address, and anywhere in it. */
 const [BEFORE_ADDRESS, WITHIN_ADDRESS] = [/^[\s\p{Cc}]+/u, /[\t\n\r]+/g] as const
 const OF_ACCOUNT = /^(?:(?:gs|s3|oss|cos|obs|tos|ms|abfss?|wasbs?|azureml|file|fileid|asset):|files\/)/i
 const HOST = /^https?:[\\/]*([^\\/?#]+)/i
 /** Parts of the host of Google's files, in this order. */
 const HOST_PARTS = ['generativelanguage', 'googleapis'] as const
-/** The longest path of a file, of common systems. */
+/** The longest file path on common systems. */
 const FILE_PATH_CHARS_MAX = 4_096
 /** A file of the provider's machine: base64 has no dots, and other addresses have colons. */
 const FILE_PATH =
   /^\s*[^:?#\s]+\.(?:avi|bmp|flac|gif|jpe?g|mkv|mov|mp[34]|ogg|pdf|png|tiff?|wav|web[mp])\s*$/i
 
-/** Whether an address leads into a provider's account, or to a file of its machine. */
+/** Whether an address refers to a provider's account, or to a file on the provider's machine. */
 function isOfAccount(name: string, address: string): boolean {
   const begin = beginOf(address)
   if (OF_ACCOUNT.test(begin) || isOfGoogle(begin)) return true
@@ -83,27 +83,27 @@ function beginOf(address: string): string {
   return address.replace(BEFORE_ADDRESS, '').slice(0, ADDRESS_CHARS).replace(WITHIN_ADDRESS, '')
 }
 
-/** One pattern for all of it would take the square of the length of a host that repeats the first part. */
+/** A single pattern would take quadratic time for a host that repeats the first part. */
 function isOfGoogle(begin: string): boolean {
   const host = HOST.exec(begin)?.[1]?.toLowerCase() ?? ''
   const at = host.indexOf(HOST_PARTS[0])
   return at !== -1 && host.includes(HOST_PARTS[1], at)
 }
 
-/** Text by which Alibaba's models read files of the account, in texts of the system alone. */
+/** Marks a file of the account for Alibaba's models; they read it only in system texts. */
 const FILE_IN_TEXT = /fileid:\/\//i
 const SYSTEM_TEXTS: ReadonlySet<string> = new Set(['system', 'instructions'])
 const SYSTEM_ROLES: ReadonlySet<unknown> = new Set(['system', 'developer'])
 
-/** The account's identity gives access, or an agent that the account has stored answers. */
+/** Marks of access by the identity of the account, and of an agent stored in the account. */
 const MANAGED = /managed_?identity$|^agent_reference$/i
-/** Data of Azure that a chat is about: without credentials the identity of the account reads them. */
+/** Azure data sources of a chat: without credentials, Azure reads them with the identity of the account. */
 const DATA_SOURCES: ReadonlySet<string> = spelled('data_sources')
-/** Where the list is in the path of the parameters of one of its sources. */
+/** Index of the list's name, from the end of the path of a source's parameters. */
 const PARAMETERS_BELOW = -3
 const CREDENTIALS: readonly string[] = ['authentication', 'key']
 
-/** Names of all members that may name something: bodies have many others. */
+/** Names of all members that need a check; most members of a body have other names. */
 const LOOKED_AT: ReadonlySet<string> = new Set([
   ...[...IDS, ...TOP_IDS, ...OWN.keys(), ...ADDRESSES, ...SYSTEM_TEXTS, ...DATA_SOURCES],
   ...[CONNECTOR, 'type', 'id', 'content'],
@@ -122,12 +122,12 @@ export function accountPathOf(members: Readonly<Record<string, unknown>>): strin
 }
 
 const OURS: ReadonlySet<string> = new Set(OURS_NAMES)
-/** Members of the body say nothing of each other. */
+/** Members of the body are checked without their siblings. */
 const OF_BODY: Around = { object: {}, parent: undefined }
 
 interface Place {
   readonly around: Around
-  /** So far, which becomes that of what is found. */
+  /** Path of the member being checked; after a match, the path of the match. */
   readonly path: (string | number)[]
 }
 
@@ -160,7 +160,7 @@ function isFoundAmong(list: readonly unknown[], path: (string | number)[]): bool
   return false
 }
 
-/** Whether the provider reads a member although its name is one of those that it does not read. */
+/** Whether the provider reads a member although its name is in UNREAD. */
 function isReadAt(path: readonly (string | number)[]): boolean {
   const source = path.at(PARAMETERS_BELOW)
   if (typeof source === 'string' && DATA_SOURCES.has(spellingOf(source))) return true
@@ -173,7 +173,7 @@ function spellingOf(name: string): string {
 
 interface Around {
   readonly object: Members
-  /** The name or the place of the object; undefined: it is the body. */
+  /** The name or the index of the object; undefined: the object is the body. */
   readonly parent: string | number | undefined
 }
 
@@ -187,11 +187,11 @@ function namesAccount(name: string, member: unknown, { object, parent }: Around)
   if (name === 'id') return typeof parent === 'string' && WITH_ID.has(spellingOf(parent))
   if (OWN.get(name)?.test(member) === true) return true
   if (isSystem(name, object, parent)) return namesFile(member)
-  // The text of a document has such a name, too.
+  // The text of a document is also in a member with such a name.
   return ADDRESSES.has(name) && object['type'] !== 'text' && isOfAccount(name, member)
 }
 
-/** Whether the member has a text of the system. */
+/** Whether the member contains system text. */
 function isSystem(name: string, object: Members, parent: string | number | undefined): boolean {
   if (parent === undefined) return SYSTEM_TEXTS.has(name)
   return name === 'content' && SYSTEM_ROLES.has(object['role'])
@@ -214,7 +214,7 @@ function isOpenedByAccount(source: unknown): boolean {
   return CREDENTIALS.every((name) => !isGiven(parameters[name]) && !isObject(parameters[name]))
 }
 
-/** An empty credential is to some providers as if it were not there. */
+/** Some providers treat an empty credential as a missing one. */
 function isGiven(credential: unknown): boolean {
   return typeof credential === 'string' && credential.trim() !== ''
 }
@@ -240,12 +240,12 @@ function isContent(text: string): boolean {
   return CONTENT.test(beginOf(text))
 }
 
-/** Members that are texts and names, which may begin as an address does. */
+/** Texts and names: they may begin like an address. */
 const TEXT_MEMBERS: ReadonlySet<string> = new Set([
   ...['type', 'role', 'name', 'title', 'filename', 'model', 'id', 'call_id', 'tool_call_id'],
   ...['content', 'text', 'summary', 'thinking', 'reasoning', 'reasoning_content', 'refusal', 'output'],
 ])
-/** Members with calls and tools, whose addresses no provider reads a content by. */
+/** Members with calls and tools: no provider loads a content from addresses in them. */
 const CALLS: ReadonlySet<string> = new Set(['tool_calls', 'function_call', 'tools', 'logprobs'])
 
 const NOTHING_READ: ReadonlySet<string> = new Set()

@@ -1,7 +1,7 @@
 import type { Failure } from '../schemas/failures.ts'
 import type { ReportedTiers, ShownUsage, TokenUsage, WrittenPart } from './parts.ts'
 
-/** What every event, or the answer, of one call begins with. */
+/** Members at the beginning of every event, or of the answer, of one call. */
 export interface TextHead {
   /** `gen_…` */
   readonly id: string
@@ -18,25 +18,25 @@ export interface PaidUsage {
   readonly reported?: ReportedTiers
 }
 
-/** Facts of a call that the event of its failure needs. */
+/** Data about a call that its failure event contains. */
 export interface FailureFacts {
   readonly statuses: readonly number[]
   readonly requestId: string
 }
 
-/** The comment that covers the silence of a source. */
+/** The comment that keeps the connection alive while a source is silent. */
 export const SILENCE: Uint8Array = Buffer.from(': SLUICE PROCESSING\n\n')
 
 /** Makes the events of one streamed answer in a dialect. */
 export interface TextEvents {
-  /** What is written while the source is silent. */
+  /** Bytes written while the source is silent. */
   readonly silence: Uint8Array
   /** Called once, before the first output. */
   begin(by: Author): void
   eventsOf(parts: readonly WrittenPart[]): Uint8Array
-  /** Called with whole events of a provider that speaks the dialect, which are sent as they are. */
+  /** Called with whole events of a provider that speaks the dialect; they are passed on unchanged. */
   passed?(events: Uint8Array): void
-  /** The end of an answer of which the provider's stream kept nothing back. */
+  /** The end of an answer when no event of the provider's stream was held back. */
   lastOf(usage: ShownUsage): Uint8Array
   /** Sends the client an event that marks the answer as incomplete. */
   failureOf(failure: Failure, facts: FailureFacts): Uint8Array
@@ -46,7 +46,7 @@ export interface Author {
   /** Canonical id of the model. */
   readonly model: string
   readonly provider: string
-  /** Unix seconds that the events of the provider have in common; absent: those of the call. */
+  /** Unix seconds in all events of the provider; absent: those of the call. */
   readonly createdS?: number | undefined
 }
 

@@ -6,11 +6,11 @@ import { countInputOf, messagesInputOf } from './messages/digest.ts'
 import { responsesInputOf } from './responses/digest.ts'
 
 /**
- * Makes the operation's input from a body in the place where the body is checked: a large body with thousands of
- * parts, of which few are kept, never reaches the loop. A pure function of a body that has passed the schema; the
- * form of the body has no `bulk`.
+ * Makes the operation's input from a body on the thread that checks the body, so that a large body with
+ * thousands of parts, few of them kept, never reaches the loop. A pure function of a body that has passed the
+ * schema; the form of the body has no `bulk`.
  * @param bytes of the whole body
- * @param escaped of them, bytes that escapes take beyond their characters; 0 for a form that keeps no bytes
+ * @param escaped those of `bytes` that escapes take beyond their characters; 0 for a form that keeps no bytes
  */
 export type Digest = (
   body: Readonly<Record<string, unknown>>,
@@ -19,7 +19,7 @@ export type Digest = (
 ) => Outcome<object>
 
 type Bodies = typeof BODIES
-/** Bodies of which an operation gets a digest. */
+/** Bodies for which an operation gets a digest. */
 export type DigestedName = {
   [N in BodyName]: Bodies[N] extends { readonly isDigested: true } ? N : never
 }[BodyName]

@@ -1,4 +1,4 @@
-/** Members of a request that the built-in model reads. It has no use for the others. */
+/** Members of a request that the built-in model reads. It ignores the others. */
 import { isDefaultValue, otherField, TUNING } from './table/field-table.ts'
 import { OURS_NAMES } from '../schemas/inference/text-members.ts'
 import type { Dialect } from '../schemas/inference/text-request.ts'
@@ -29,7 +29,7 @@ export function isReadByEcho(dialect: Dialect, name: string): boolean {
   return READ[dialect].has(name)
 }
 
-/** Whether a member that the model does not read says no more than a request without it. */
+/** Whether a member that the model does not read is equivalent to its absence. */
 export function saysNothingToEcho(dialect: Dialect, name: string, value: unknown): boolean {
   return isDefaultValue(value, TUNED.get(name) ?? otherField(dialect, name)?.defaults ?? [])
 }

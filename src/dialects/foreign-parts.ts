@@ -18,7 +18,7 @@ import { INFERENCE_DEPTH_MAX } from '../schemas/inference/inference-limits.ts'
 import { JsonReader } from './walk/json-reader.ts'
 
 /**
- * Finds the reasoning that an endpoint would refuse, since it has not signed it. All other bytes stay.
+ * Finds the reasoning that an endpoint would refuse because another provider signed it.
  * @param body JSON that has passed the schema of the dialect
  * @returns null: it has none
  */
@@ -38,7 +38,7 @@ export function foreignParts(
   return foreign.length === 0 ? null : { cuts: foreign.map(cutOf), isStepBare: false }
 }
 
-/** The changes of a body without such parts. */
+/** The changes that remove these parts from a body. */
 export function foreignEdits(body: KeptBody, foreign: ForeignParts | undefined): readonly BodyEdit[] {
   if (foreign === undefined) return []
   const cuts = foreign.cuts.map((mark) => ({ kind: 'cut_mark', mark }) as const)
@@ -62,7 +62,7 @@ function ofMessages(places: JsonPlaces, list: Span): ForeignParts | null {
     const members = places.members(message, ['role', 'content'])
     const [role, content] = [members.get('role'), members.get('content')]
     const { foreign, own } = content === undefined ? NO_ITEMS : sorted(places, content)
-    // A turn without content is refused.
+    // Providers refuse a turn without content, so an emptied turn is cut as a whole.
     const isEmptied = foreign.length > 0 && own.length === 0
     for (const cut of isEmptied ? [message] : foreign) cuts.push(cut)
     if (!isEmptied && role !== undefined && places.text(role) === 'assistant') step = own
@@ -73,10 +73,10 @@ function ofMessages(places: JsonPlaces, list: Span): ForeignParts | null {
 }
 
 const REASONING = '"reasoning"'
-/** Members of an item that say what it is, and who has signed it. */
+/** Members of an item that identify its type and its signer. */
 const TELLING = ['type', 'signature', 'data', 'encrypted_content'] as const
 
-/** The provider has nothing to go on from. */
+/** Whether the provider cannot continue from this reasoning. */
 function isBare(places: JsonPlaces, item: Span, bare: BareReasoning): boolean {
   const { type, encrypted_content: encrypted } = places.texts(item, TELLING)
   if (type !== 'reasoning' || (encrypted ?? '') !== '') return false
@@ -106,15 +106,15 @@ function cutOf({ start, end, comma, next }: ItemPlace): MemberSpan {
   return { name: 'reasoning', keyStart: start, start, end, next, comma, inner: 0 }
 }
 
-/** An item of a list, with what stands between it and its neighbours. */
+/** An item of a list, with the places of the separators around it. */
 interface ItemPlace extends Span {
-  /** The comma before it; 0: it is the first. */
+  /** Offset of the comma before the item; 0: it is the first. */
   readonly comma: number
-  /** Where the next one begins; 0: it is the last. */
+  /** Offset of the next item; 0: it is the last. */
   readonly next: number
 }
 
-/** Places of members and items in valid JSON. Makes values of names and wanted texts alone: other parts may have millions of values. */
+/** Places of members and items in valid JSON. Decodes only names and the requested texts, since other parts may have millions of values. */
 class JsonPlaces {
   readonly #bytes: Buffer
   readonly #reader: JsonReader
@@ -124,7 +124,7 @@ class JsonPlaces {
     this.#reader = new JsonReader(bytes, INFERENCE_DEPTH_MAX)
   }
 
-  /** The values of those of an object's members, of which the last of a name counts; empty: it is no object. */
+  /** The values of the named members of an object; of duplicates, the last one counts. Empty: not an object. */
   members({ start }: Span, names: readonly string[]): ReadonlyMap<string, Span> {
     const bytes = this.#bytes
     const members = new Map<string, Span>()
@@ -161,13 +161,13 @@ class JsonPlaces {
     return this.#bytes.subarray(start, end)
   }
 
-  /** Null: it is no text. */
+  /** Null: not a text. */
   text(place: Span): string | null {
     if (this.#bytes[place.start] !== QUOTE) return null
     return JSON.parse(this.bytesOf(place).toString()) as string
   }
 
-  /** The texts of those of an object's members; null stands for other values. */
+  /** The texts of the named members of an object; null stands for other values. */
   texts(place: Span, names: readonly string[]): Members {
     return Object.fromEntries(
       [...this.members(place, names)].map(([name, value]) => [name, this.text(value)]),
@@ -186,7 +186,7 @@ class JsonPlaces {
     return { start, end }
   }
 
-  /** The next member or item, or the end of all. */
+  /** Offset of the next member or item, or of the end. */
   #behind(end: number): number {
     const at = endOfSpace(this.#bytes, end)
     return this.#bytes[at] === COMMA ? endOfSpace(this.#bytes, at + 1) : at

@@ -1,14 +1,14 @@
-/** Whether a form of answer is sure to take what the built-in model writes. */
+/** Decides whether an answer format certainly accepts the output of the built-in model. */
 import { isObject, membersOf } from '../schemas/values/members.ts'
 
 export const JSON_SCHEMA = 'json_schema'
 
-/** What `sluice/echo-1` writes in such a form. */
+/** Output of `sluice/echo-1` in such a format. */
 export function textJson(text: string): string {
   return JSON.stringify({ text })
 }
 
-/** Keywords that refuse nothing, at any place. Definitions do nothing where nothing refers to them. */
+/** Keywords that never reject a value. Definitions have no effect because references are not supported. */
 const NOTES: ReadonlySet<string> = new Set([
   ...['$schema', '$comment', '$defs', 'definitions', 'title', 'description', 'default', 'examples'],
   ...['deprecated', 'readOnly', 'writeOnly'],
@@ -39,14 +39,14 @@ const OF_TEXT: ReadonlyMap<string, Check> = new Map<string, Check>([
 ])
 
 /**
- * Whether a schema takes an object whose one member is `text`. Schemas are hostile: a keyword that is not
- * decided here, such as `pattern`, `$ref` or `anyOf`, counts as a refusal, and nothing is compiled.
+ * Whether a schema accepts an object whose only member is `text`. Schemas are hostile: a keyword that is not
+ * decided here, such as `pattern`, `$ref` or `anyOf`, counts as a refusal, and no schema is compiled.
  */
 export function takesText(schema: unknown, text: string): boolean {
   return isObject(schema) && isMetBy(OF_OBJECT, schema, text)
 }
 
-/** The same of the text. */
+/** Whether the schema of the member accepts the text. */
 function isMet(schema: unknown, text: string): boolean {
   return schema === true || (isObject(schema) && isMetBy(OF_TEXT, schema, text))
 }

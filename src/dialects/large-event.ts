@@ -4,9 +4,9 @@ import { parsed } from './part-events.ts'
 import { writtenJson } from './walk/written-json.ts'
 import type { TextProtocol } from '../schemas/models/protocols.ts'
 
-/** Values of a large event that are given to the loop, in about 20 ms. Decision. */
+/** The most values of a large event that are passed to the loop, which takes about 20 ms. Decision. */
 export const EVENT_VALUES_MAX = 65_536
-/** Levels of an event that are read; a protocol has half as many. */
+/** Nesting levels of an event that are read; protocols use half as many. */
 const LEVELS_MAX = 16
 
 /** Members whose objects and lists are read. */
@@ -25,7 +25,7 @@ const READ: Readonly<Record<TextProtocol, ReadonlySet<string>>> = {
   messages: new Set(['message', 'content_block', 'delta']),
   gemini: new Set(['candidates', 'content', 'parts', 'functionCall', 'promptFeedback']),
 }
-/** Members of which everything is read. */
+/** Members that are read with all their contents. */
 const WHOLE: ReadonlySet<string> = new Set(['error', 'usage', 'usageMetadata'])
 /** The member with the arguments of a call as an object. */
 const ARGUMENTS: Readonly<Record<TextProtocol, string | null>> = {
@@ -36,8 +36,8 @@ const ARGUMENTS: Readonly<Record<TextProtocol, string | null>> = {
 }
 
 /**
- * Parses an event on a worker thread, and leaves what the loop reads of it: arguments are bytes of JSON, and
- * objects and lists that are not read are empty. Null: it is no JSON object, or has too many values.
+ * Parses an event on a worker thread and keeps only what the loop reads: arguments become bytes of JSON, and
+ * unread objects and lists become empty. Null: not a JSON object, or too many values.
  */
 export function largeEvent({ protocol, data }: LargeEvent): Members | null {
   const event = parsed(Buffer.from(data.buffer, data.byteOffset, data.length))
@@ -45,7 +45,7 @@ export function largeEvent({ protocol, data }: LargeEvent): Members | null {
   try {
     return new ReadEvent(protocol).of(event)
   } catch {
-    // Arguments that are nested too deeply to be written, or too many values.
+    // Arguments are nested too deeply to be written, or there are too many values.
     return null
   }
 }
@@ -84,7 +84,7 @@ class ReadEvent {
 
   #value(value: unknown, at: Place): unknown {
     if (++this.#values > EVENT_VALUES_MAX) throw new Error('the event has too many values')
-    // The marks of this thread say nothing to the loop.
+    // The loop cannot read the number marks of this thread.
     if (typeof value !== 'object' || value === null) return markedNumber(value) ?? value
     const isRead = at.level < LEVELS_MAX
     if (!Array.isArray(value)) return isRead ? this.#members(value as Members, at) : {}

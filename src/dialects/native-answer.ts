@@ -34,7 +34,7 @@ interface Unread {
   readonly head: NativeHead
 }
 
-/** The usual cause is a `base_url` that leads elsewhere. */
+/** The usual cause is a wrong `base_url`. */
 function noAnswer(dialect: Dialect): NoAnswer {
   return {
     ok: false,
@@ -44,7 +44,8 @@ function noAnswer(dialect: Dialect): NoAnswer {
 
 /**
  * Reads a whole answer by one walk over its bytes on the calling thread, about 3 ms for each MiB. The pieces
- * of the answer are parts of `body`. Failure: upstream_invalid, for what is no answer in the dialect.
+ * of the answer are parts of `body`. Failure: upstream_invalid, for a body that is not an answer in the
+ * dialect.
  */
 export function nativeAnswer(dialect: Dialect, body: Uint8Array, head: NativeHead): WholeRead<NativeAnswer> {
   const read = readAs(dialect, body, head)
@@ -53,7 +54,7 @@ export function nativeAnswer(dialect: Dialect, body: Uint8Array, head: NativeHea
   return ok({ withUsage: (shown) => usageBetween(pieces, shown), ...figures })
 }
 
-/** The same on a worker thread, which gives the answer in one piece. */
+/** As `nativeAnswer`, on a worker thread, which returns the answer in one piece. */
 export function joinedAnswer({ dialect, answer, head }: Unread): JoinedAnswer {
   const read = readAs(dialect, answer, head)
   if (!read.ok) return read
@@ -68,7 +69,7 @@ export function joinedAnswer({ dialect, answer, head }: Unread): JoinedAnswer {
   }
 }
 
-/** What a worker thread gave, as `nativeAnswer` gives it. */
+/** Converts the result of the worker thread to that of `nativeAnswer`. */
 export function answerOfJob(out: JoinedAnswer): WholeRead<NativeAnswer> {
   if (!out.ok) return out
   const { ok: _, answer, beforeBytes, usageBytes, ...figures } = out
@@ -96,7 +97,7 @@ export const WHOLE_TEXTS: Readonly<Record<Dialect, WholeTextOf>> = {
   messages: (head) => new WholeMessage(head),
 }
 
-/** Stands for the usage: callers and providers cannot know it. */
+/** Placeholder for the usage; random, so that callers and providers cannot send the same text. */
 const PLACE = JSON.stringify(randomUUID())
 
 /** JSON of an answer before and after the place of its usage, which is not known yet. @param shown members outside the usage */
@@ -109,7 +110,7 @@ export function aroundUsage(
   return { before: json.slice(0, at), after: json.slice(at + PLACE.length) }
 }
 
-/** The forms in which callers and providers speak alike. */
+/** The dialects that callers and providers share. */
 export const NATIVE_DIALECTS: Readonly<Record<Dialect, NativeDialect>> = {
   chat: {
     path: '/chat/completions',

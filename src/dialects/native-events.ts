@@ -19,7 +19,7 @@ export const UNFINISHED: Failure = {
 /** An event that cannot be passed on. */
 export const INVALID: Failure = { name: 'upstream_invalid' }
 
-/** Shared by all streams: what is gathered in it is lent, or taken, in the same turn. */
+/** Shared by all streams: its contents are used or copied within the same turn of the event loop. */
 export const EVENTS = new EventBuffer()
 
 /** The events of a provider's stream, each read by its dialect. */
@@ -59,7 +59,7 @@ export abstract class NativeEvents implements NativeStream {
     }
     // A stream that waits for its next event must not hold the memory of the last read.
     this.walk.release()
-    // Bytes after the last event cannot fail a stream.
+    // Bytes after the last event must not make the stream fail.
     if (!this.isDone) this.#failure ??= failure
     return { events: EVENTS.lend(), failure: this.#failure }
   }
@@ -78,7 +78,7 @@ export abstract class NativeEvents implements NativeStream {
     return this.isDone
   }
 
-  /** Takes an event; what is passed on of it goes to EVENTS. */
+  /** Reads an event and writes its passed-on bytes to EVENTS. */
   protected abstract take(event: SseEvent): Failure | null
 
   /** @param data of an event in which the provider reports that it failed */
@@ -87,7 +87,7 @@ export abstract class NativeEvents implements NativeStream {
   }
 }
 
-/** @param start the first byte of the data that is no space */
+/** @param start offset of the first byte of the data that is not a space */
 export function isDoneMark(data: Buffer, start: number): boolean {
   return isAt(data, start, DONE) && endOfSpace(data, start + DONE.length) === data.length
 }
@@ -99,16 +99,16 @@ const LESS_THAN = 0x3c
 /** The form of a provider's body: JSON of a whole answer, events of a stream, or a page for browsers. */
 export type Frame = 'answer' | 'events' | 'page'
 
-/** An event of a stream before it is written. */
+/** An event of a stream before it is serialized. */
 export interface MadeEvent {
-  /** Of its `event:` line; absent: it has none. */
+  /** The name in its `event:` line; absent: it has none. */
   readonly name?: string
   readonly data: Members
 }
 
-/** The answer that the events of a stream say. */
+/** The answer made from the events of a stream. */
 export interface GatheredAnswer {
-  /** Nothing after the last event counts. */
+  /** The last event has come; later bytes are ignored. */
   readonly isDone: boolean
   /** @param name of its `event:` line; the empty string without one. @returns as `PartEvents.take` */
   take(event: Members, name: string): Failure | 'failed' | null
@@ -117,7 +117,7 @@ export interface GatheredAnswer {
 }
 
 /**
- * By the first bytes, since providers and the proxies before them label bodies wrongly.
+ * Detects the form by the first bytes, since providers and their proxies send wrong content types.
  * @returns null: nothing but space so far
  */
 export function frameOf(body: Uint8Array): Frame | null {
@@ -137,12 +137,12 @@ export function frameOf(body: Uint8Array): Frame | null {
   }
 }
 
-/** JSON without a byte order mark, which no parser takes. */
+/** JSON without its byte order mark, which parsers refuse. */
 export function withoutMark(json: Buffer): Buffer {
   return json.subarray(0, BOM.length).equals(BOM) ? json.subarray(BOM.length) : json
 }
 
-/** The text in memory of its own, which can be moved to another thread. */
+/** The text in separate memory, which can be transferred to another thread. */
 export function encoded(text: string): Uint8Array {
   const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(text))
   bytes.write(text)

@@ -6,30 +6,30 @@ import type { FailureOf, NativeHead, NativeStream, ReadAnswer } from './parts.ts
 import type { ForeignParts } from './prompt/signatures.ts'
 import type { ReasoningField } from '../schemas/models/protocols.ts'
 
-/** What a caller asks for. `H` stands for a content that is read while the request is sent. */
+/** The caller's request. `H` stands for a content that is read while the request is sent. */
 export interface NativeAsked<H = never> {
   readonly request: Pick<TextRequest, 'source' | 'isStream'>
-  /** Headers of the caller that go to the provider: a flat list of names in lower case and values. */
+  /** Headers of the caller that are sent to the provider: a flat list of names in lower case and values. */
   readonly passedHeaders?: readonly string[] | undefined
-  /** What other providers have signed; absent: nothing. */
+  /** Parts that other providers signed; absent: none. */
   readonly foreign?: ForeignParts | undefined
   /** Replace file ids with the contents of the files. */
   readonly contents: readonly (BodyEdit | HoleEdit<H>)[]
 }
 
-/** What an endpoint takes. */
+/** Properties of an endpoint that decide how a body is sent to it. */
 export interface NativeTerms {
-  /** Of every body that goes there. */
+  /** Edits of every body sent to the endpoint. */
   readonly own: FixedEdits
-  /** It refuses members that it does not know. */
+  /** The provider refuses members that it does not know. */
   readonly isStrict: boolean
-  /** Where a chat has its reasoning; absent: unknown. */
+  /** The member that holds the reasoning of a chat; absent: unknown. */
   readonly reasoningField?: ReasoningField | undefined
-  /** Its name for the most tokens of an answer of chat. */
+  /** The provider's name for the token maximum of a chat answer. */
   readonly tokensMember: 'max_tokens' | 'max_completion_tokens'
-  /** The most tokens of an answer, where the request has to name them; null: it need not. */
+  /** The token maximum of an answer when the request must name one; null: it need not. */
   readonly tokensMax: number | null
-  /** It is called with the workspace's own key, whose account keeps what the workspace stores. */
+  /** The call uses the workspace's own key, so objects are stored in the workspace's account. */
   readonly isOwn: boolean
 }
 
@@ -39,15 +39,15 @@ export interface NativeRequest<H = never> {
   readonly dropped: readonly string[]
   /** Flat list of names and values, in addition to those of every call. */
   readonly headers?: readonly string[]
-  /** Functions of a translated request whose calls have other words in the caller's dialect; absent: none. */
+  /** Functions of a translated request whose calls have another name or form in the caller's dialect; absent: none. */
   readonly origins?: readonly NamedOrigin[]
 }
 
-/** One form of calls, spoken by caller and provider alike: what differs between the forms. */
+/** The operations that differ between the dialects shared by callers and providers. */
 export interface NativeDialect {
-  /** Below the provider's base address. */
+  /** Path below the provider's base address. */
   readonly path: string
-  /** Of the call that counts the tokens of a prompt; absent: the form has none. */
+  /** Path of the call that counts the tokens of a prompt; absent: the dialect has none. */
   readonly countPath?: string
   /** The caller's body with the changes of D4. */
   request<H>(asked: NativeAsked<H>, terms: NativeTerms): NativeRequest<H>

@@ -2,10 +2,10 @@ import type { NamedOrigin, ToolOrigin } from './prompt/prompt.ts'
 import type { CalledTool, WrittenPart } from './parts.ts'
 import { FREEFORM_INPUT } from './prompt/freeform-tools.ts'
 
-/** Gives the calls of an answer to the tools that the caller declared, where functions stood for them. */
+/** Converts calls of substitute functions back to calls of the tools that the caller declared. */
 export class OriginalCalls {
   readonly #origins: ReadonlyMap<string, ToolOrigin>
-  /** Of the call that is being written; null: its arguments are an object. */
+  /** Input of the call that is being written; null: its arguments are an object. */
   #input: FreeformInput | null = null
 
   constructor(origins: readonly NamedOrigin[]) {
@@ -39,7 +39,7 @@ export class OriginalCalls {
 /** How arguments begin, without white space. */
 const BEGIN = `{"${FREEFORM_INPUT}":"`
 
-/** Places in it before which white space may stand. */
+/** Places in BEGIN that white space may precede. */
 const SPACED: ReadonlySet<number> = new Set([0, 1, BEGIN.length - 2, BEGIN.length - 1])
 
 const SPACE = ' \t\n\r'
@@ -58,14 +58,14 @@ const NUMBERED = /^\\u([\dA-Fa-f]{4})$/
 const NUMBERED_CHARS = 6
 
 /**
- * The text in `{"input":"…"}`, as its fragments come. Arguments that begin otherwise are passed on as they are:
- * a model may have written no such object.
+ * The text in `{"input":"…"}`, as its fragments come. Arguments that begin otherwise are passed on unchanged,
+ * since a model may have written something else.
  */
 export class FreeformInput {
   #state: 'begin' | 'text' | 'other' | 'over' = 'begin'
-  /** Characters of BEGIN that have come. */
+  /** Characters of BEGIN that have been read. */
   #begun = 0
-  /** An escape whose end has not come. */
+  /** The beginning of an incomplete escape. */
   #escape = ''
 
   /** @returns what the fragment adds to the text */
@@ -85,7 +85,7 @@ export class FreeformInput {
     return true
   }
 
-  /** @param rest from the first character that is another one */
+  /** @param rest from the first character that differs from BEGIN */
   #other(rest: string): string {
     // An object without members has no text.
     const isEmpty = this.#begun === 1 && rest.startsWith('}')

@@ -19,17 +19,17 @@ import type {
 import { NOTHING_REPORTED, reportedWith } from './usage.ts'
 import type { ThinksIn } from '../schemas/models/protocols.ts'
 
-/** Parts of one whole answer: those of one text are joined, so that each further part is another block. Decision. */
+/** The most parts of one whole answer, after the fragments of each text are joined. Decision. */
 export const PARTS_MAX = 10_000
 
 const NOTHING: PartRead = { parts: [], failure: null }
 
-/** Has a thread read a large event: see `largeEvent`. Null: it is invalid. */
+/** Parses a large event on a worker thread: see `largeEvent`. Null: it is invalid. */
 export type ReadLarge = (data: Uint8Array) => Promise<Outcome<Members | null>>
 
 /**
- * The parts of a provider's stream, each event read by its protocol. A whole answer is read by the same
- * code, as the events of a stream that has it in few pieces: streamed and whole cannot differ.
+ * The parts of a provider's stream, each event read by its protocol. A whole answer is read by the same code,
+ * as a stream of a few events, so streamed and whole answers cannot differ.
  */
 export abstract class PartEvents implements PartStream {
   hasOutput = false
@@ -45,9 +45,9 @@ export abstract class PartEvents implements PartStream {
   readonly #readLarge: ReadLarge | null
   #parts: WrittenPart[] = []
   #failure: Failure | null = null
-  /** What an answer that failed reports as its error; null: none has. */
+  /** The error that a failed answer reports; null: none. */
   #reported: Buffer | null = null
-  /** Neighbours of one text become one part. */
+  /** Consecutive fragments of one text become one part. */
   #isJoining = false
 
   /** @param readLarge null: events of all sizes are parsed where the stream is read */
@@ -74,7 +74,7 @@ export abstract class PartEvents implements PartStream {
       taken++
       const readLarge = this.#threadFor(event)
       if (readLarge !== null) {
-        // The bytes of the read may be used again before the thread has answered.
+        // The read buffer may be reused before the thread has answered.
         const { name, data } = owned(event)
         const behind = { events: events.slice(taken).map(owned), failure }
         const rest = async (): Promise<PartRead> => this.#goneOn(await readLarge(data), name, behind)
@@ -85,19 +85,19 @@ export abstract class PartEvents implements PartStream {
       if (this.outputBytes === before) this.#failure ??= this.#reader.bareEvent()
       if (this.#failure !== null || this.isDone) break
     }
-    // Bytes after the last event cannot fail a stream.
+    // Bytes after the last event must not make the stream fail.
     if (!this.isDone) this.#failure ??= failure
     return { parts: this.given(), failure: this.#failure }
   }
 
-  /** @param read a large event, parsed on a thread @param behind what the reader returned after it */
+  /** @param read a large event, parsed on a thread @param behind the reader's result after this event */
   #goneOn(read: Outcome<Members | null>, name: string, behind: SseRead): PartRead {
     this.#failure = read.ok ? this.#takeParsed(read.value, name, NO_DATA) : read.failure
     const isOver = this.#failure !== null || this.isDone
     return isOver ? { parts: this.given(), failure: this.#failure } : this.#taken(behind)
   }
 
-  /** Null: the event is parsed here. So is every error, since its bytes are reported. */
+  /** Null: the event is parsed here. Errors are always parsed here, since their bytes are reported. */
   #threadFor({ name, data }: SseEvent): ReadLarge | null {
     return data.length > TRANSLATED_INLINE_BYTES_MAX && name !== 'error' ? this.#readLarge : null
   }
@@ -108,9 +108,9 @@ export abstract class PartEvents implements PartStream {
   }
 
   /**
-   * Reads a whole answer. Failures: those of the events; upstream_invalid for an error instead of an answer,
-   * and for an answer that is incomplete or has too many parts.
-   * @param events those of a stream with this answer
+   * Reads a whole answer. Failures: those of the stream's events; upstream_invalid for an error instead of an
+   * answer, and for an answer that is incomplete or has too many parts.
+   * @param events the answer as the events of a stream
    */
   whole(events: readonly Members[]): WholeRead<WholeParts> {
     this.#isJoining = true
@@ -135,12 +135,12 @@ export abstract class PartEvents implements PartStream {
   }
 
   /**
-   * Takes an event. Null for `failed`: the event says that the provider failed.
+   * Reads an event. Returns `failed` for an event in which the provider reports a failure.
    * @param name of its `event:` line; the empty string without one
    */
   protected abstract take(event: Members, name: string): Failure | 'failed' | null
 
-  /** The mark that ends a stream of chat; other protocols give it no meaning. */
+  /** Handles the mark that ends a chat stream; other protocols ignore it. */
   protected done(): Failure | null {
     return null
   }
@@ -179,7 +179,7 @@ export abstract class PartEvents implements PartStream {
     return failure === 'failed' ? this.#failed(data) : failure
   }
 
-  /** What is nested too deeply can be parsed, but not be written again. */
+  /** A value that is nested too deeply can be parsed but not serialized. */
   #take(event: Members, name: string): Failure | 'failed' | null {
     try {
       return this.take(event, name)
@@ -202,12 +202,12 @@ export abstract class PartEvents implements PartStream {
 
 const NO_DATA = Buffer.alloc(0)
 
-/** In memory of its own. */
+/** Copies the event into separate memory. */
 function owned(event: SseEvent): SseEvent {
   return event.isOwn ? event : { ...event, data: joined([event.data]), isOwn: true }
 }
 
-/** Null: the parts are not of one text. */
+/** Null: the parts do not belong to the same text. */
 function joinedOf(last: WrittenPart | undefined, part: WrittenPart): WrittenPart | null {
   const isOne =
     last !== undefined &&
@@ -223,13 +223,13 @@ function isSummary(part: WrittenPart): boolean {
   return part.kind === 'reasoning' && part.isSummary === true
 }
 
-/** The error of a whole answer is cleaned where the credential is known: see `NoAnswer`. */
+/** The error of a whole answer is cleaned later, by code that knows the credential: see `NoAnswer`. */
 export const CLEANED_LATER: FailureOf = () => INVALID
 
-/** No answer in the protocol, or none that is whole. */
+/** The body is not an answer in the protocol, or is incomplete. */
 export const NO_ANSWER: NoAnswer = { ok: false, failure: INVALID }
 
-/** Long integers stand in it as marks. Null: no JSON object. */
+/** Long integers are replaced by marks. Null: not a JSON object. */
 export function parsed(json: Buffer): Members | null {
   try {
     return objectOf(parseMarked(json.toString('utf8')))

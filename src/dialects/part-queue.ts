@@ -4,7 +4,7 @@ import type { Signature } from './prompt/prompt.ts'
 import type { WrittenPart } from './parts.ts'
 import type { NamedCall } from './chat/tool-calls.ts'
 
-/** UTF-16 units of parts that wait for the end of a call before them. Decision. */
+/** The most UTF-16 units of parts that wait for the end of an earlier call. Decision. */
 export const HELD_UNITS_MAX = 1_048_576
 /** UTF-16 units that a part counts in addition to its text or signature, for its memory and its events. */
 export const PART_UNITS = 64
@@ -53,7 +53,7 @@ export class PartQueue {
     return this.#hold(unitsOf(part))
   }
 
-  /** A part that was kept waits no more. */
+  /** Removes a kept part from the count. */
   drop(part: WrittenPart): void {
     this.#heldUnits -= unitsOf(part)
   }
@@ -69,11 +69,11 @@ export class PartQueue {
     const before = call.held.length
     call.add(text)
     this.#heldUnits += call.held.length - before
-    // What is written at once is not held, however long it is.
+    // Text that is written at once does not count as held, however long it is.
     return this.advance() ?? this.#crowded()
   }
 
-  /** A call's signature that comes when another call has begun has no place any more. */
+  /** A call's signature is lost if it comes after another call has begun. */
   sign(call: OpenCall, signature: Signature): Failure | null {
     if (call.isWritten) {
       if (call === this.#last) this.#options.write(signed(signature))
@@ -84,13 +84,13 @@ export class PartQueue {
     return this.keep(signed(signature))
   }
 
-  /** Nothing follows: all that waits is written. */
+  /** No part follows: writes all waiting parts. */
   flush(): Failure | null {
     for (const item of this.#line) if (item instanceof OpenCall) item.isClosed = true
     return this.advance()
   }
 
-  /** Writes what need not wait any more. */
+  /** Writes the parts that need not wait any more. */
   advance(): Failure | null {
     for (let [first] = this.#line; first !== undefined; [first] = this.#line) {
       if (!(first instanceof OpenCall)) this.#release(first)
@@ -130,7 +130,7 @@ export class PartQueue {
 
   #ended(call: OpenCall): void {
     call.isWritten = true
-    // A call without arguments has an empty object of them.
+    // The arguments of a call without any are an empty object.
     if (!call.hasArguments) this.#options.write({ kind: 'arguments', choice: 0, text: '{}' })
     if (call.signature !== null) this.#release(signed(call.signature))
   }
@@ -160,25 +160,25 @@ function signed(signature: Signature): WrittenPart {
   return { kind: 'signature', choice: 0, signature, of: 'call' }
 }
 
-/** A call of a tool whose fragments come one by one, the name not always first. */
+/** A tool call whose fragments come one by one; the name is not always first. */
 export class OpenCall implements NamedCall {
   readonly nth: number
-  /** As the provider counts it; null: it has none. */
+  /** The provider's index; null: none. */
   index: number | null = null
-  /** Null: it has not come. */
+  /** Null: not received so far. */
   id: string | null = null
-  /** Null: it has not come. */
+  /** Null: not received so far. */
   name: string | null = null
   signature: Signature | null = null
   /** Its first part was written. */
   hasBegun = false
-  /** Arguments of it were written. */
+  /** Some of its arguments were written. */
   hasArguments = false
   /** All of it was written. */
   isWritten = false
   /** Arguments that were not written yet. */
   held = ''
-  /** The provider, or the end of the answer, says that nothing follows. */
+  /** No more fragments follow, by the provider's report or because the answer has ended. */
   isClosed = false
   readonly #end = new JsonEnd()
 
@@ -202,14 +202,14 @@ export class OpenCall implements NamedCall {
 const HASH_CHARS = 16
 
 export interface UnnamedCall {
-  /** Calls of the answer before it. */
+  /** Number of earlier calls in the answer. */
   readonly nth: number
   readonly name: string
   /** The provider's id of the answer; null: not reported so far. */
   readonly answerId: string | null
 }
 
-/** Ids for the calls of one answer whose provider gives none. Those of one conversation are never the same. */
+/** Ids for the calls of an answer whose provider gives none. They are unique within a conversation. */
 export class MadeCallIds {
   #seed: string | null = null
 
@@ -224,7 +224,7 @@ const [QUOTE, BACKSLASH, OPEN_OBJECT, OPEN_LIST, CLOSE_OBJECT, CLOSE_LIST] = Arr
   unit.charCodeAt(0),
 )
 
-/** Finds the end of a JSON object or list that comes in pieces. What it says of anything else is no end. */
+/** Finds the end of a JSON object or list that comes in pieces. For any other value it never finds an end. */
 export class JsonEnd {
   #depth = 0
   #isString = false

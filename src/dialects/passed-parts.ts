@@ -5,10 +5,10 @@ import type { NamedOrigin } from './prompt/prompt.ts'
 import { OriginalCalls } from './original-calls.ts'
 import type { ThinksIn } from '../schemas/models/protocols.ts'
 
-/** Bytes that an item of a stream translated to responses counts in addition to its text. Decision. */
+/** Bytes counted for each item of a stream translated to the Responses dialect, in addition to its text. Decision. */
 export const RESPONSE_ITEM_BYTES = 256
 
-/** A stream of parts that another one is read through. */
+/** Wraps a stream of parts and changes what it returns. */
 export abstract class PassedParts implements PartStream {
   readonly #stream: PartStream
 
@@ -20,7 +20,7 @@ export abstract class PassedParts implements PartStream {
     return this.#passed(this.#stream.read(bytes))
   }
 
-  /** What becomes of the parts that were read. */
+  /** Changes the parts that were read. */
   protected abstract pass(read: PartRead): PartRead
 
   #passed(read: PartRead): PartRead {
@@ -85,17 +85,17 @@ export abstract class PassedParts implements PartStream {
 
 const TOO_LARGE: Failure = { name: 'upstream_too_large', fields: { limit: RESPONSE_KEPT_BYTES_MAX } }
 
-/** What begins no item. */
+/** Kinds of parts that begin no item. */
 const WITHIN: readonly WrittenPart['kind'][] = ['arguments', 'finish']
 
 /**
- * A stream of parts for a caller whose last event repeats the whole answer, which stays in memory until
- * then: the stream fails at the first part beyond the maximum.
+ * A stream of parts for a caller whose last event repeats the whole answer, which stays in memory until then:
+ * the stream fails at the first part that exceeds the maximum.
  */
 export class KeptParts extends PassedParts {
   #keptBytes = 0
   #lastKind: WrittenPart['kind'] | null = null
-  /** Of text that was read, and is not passed on. */
+  /** Bytes of text that was read but is not passed on. */
   #cutBytes = 0
   #failure: Failure | null = null
 
@@ -120,7 +120,7 @@ export class KeptParts extends PassedParts {
     return this.#failure === null ? super.finishReason : null
   }
 
-  /** The parts before the one that is too much. */
+  /** The parts before the one that exceeds the maximum. */
   #kept(parts: readonly WrittenPart[]): readonly WrittenPart[] {
     const over = parts.findIndex((part) => this.#isOver(part))
     if (over < 0) return parts
@@ -153,7 +153,7 @@ function keptBytes(part: WrittenPart): number {
   }
 }
 
-/** A stream whose calls are those of the tools that the caller declared. */
+/** A stream whose calls are converted back to calls of the tools that the caller declared. */
 export class OriginalParts extends PassedParts {
   readonly #calls: OriginalCalls
 

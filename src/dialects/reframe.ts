@@ -28,7 +28,7 @@ interface Reframing {
   readonly bytes: Uint8Array
 }
 
-/** Makes events of a whole answer, or a whole answer of events: a provider may send what it was not asked for. */
+/** Converts a whole answer to events, or events to a whole answer, since a provider may send the form that was not requested. */
 export function reframe({ protocol, to, bytes }: Reframing): Reframed {
   const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
   try {
@@ -36,12 +36,12 @@ export function reframe({ protocol, to, bytes }: Reframing): Reframed {
     const events = eventsOfAnswer(protocol, withoutMark(body))
     return events === null ? { ok: false, failure: INVALID } : { ok: true, bytes: events }
   } catch {
-    // What is nested too deeply can be parsed, but not be written again.
+    // A value that is nested too deeply can be parsed but not serialized.
     return { ok: false, failure: INVALID }
   }
 }
 
-/** Null: no answer in the protocol. */
+/** Null: not an answer in the protocol. */
 type EventsOf = (answer: Members) => readonly MadeEvent[] | null
 
 const EVENTS_OF: Readonly<Record<TextProtocol, EventsOf>> = {
@@ -51,20 +51,20 @@ const EVENTS_OF: Readonly<Record<TextProtocol, EventsOf>> = {
   gemini: (answer) => [{ data: answer }],
 }
 
-/** Servers of any protocol may end with it; chat does. */
+/** The end mark of chat; servers of other protocols may also send it. */
 const DONE = 'data: [DONE]\n\n'
 
 /**
- * The events of a stream that says what a whole answer says, for a provider that was asked for a stream: the
- * reader of its streams reads them. An error becomes an event of an error.
- * @returns null: the bytes are no answer in the protocol
+ * Converts a whole answer to the events of a stream, for a provider that was asked for a stream; its stream
+ * reader then reads them. An error becomes an error event. @returns null: the bytes are not an answer in the
+ * protocol
  */
 export function eventsOfAnswer(protocol: TextProtocol, json: Buffer): Uint8Array | null {
   const reader = new JsonReader(json)
-  // Deeper values would exceed the stack of the writer, and more of them the heap.
+  // Deeper nesting would exceed the serializer's stack, and more values would exceed the heap.
   if (!reader.isWhole() || reader.values > JSON_VALUES_MAX) return null
   const parsed = parseMarked(json.toString('utf8'))
-  // Gemini streams a list of answers where it is not asked for events.
+  // Without a request for events, Gemini streams a list of answers.
   const answers = protocol === 'gemini' && Array.isArray(parsed) ? (parsed as readonly unknown[]) : [parsed]
   const texts: string[] = []
   for (const one of answers) {
@@ -83,7 +83,7 @@ function textOf({ name, data }: MadeEvent): string {
   return name === undefined ? line : `event: ${name}\n${line}`
 }
 
-/** A response that failed is an event of its own. */
+/** A failed response is not an error here: it has its own event. */
 function isError(protocol: TextProtocol, { error, type, object, status }: Members): boolean {
   if (type === 'error' || object === 'error') return true
   return isObject(error) && !(protocol === 'responses' && typeof status === 'string')
@@ -96,13 +96,13 @@ function chatEvents({ choices, object: _, ...top }: Members): readonly MadeEvent
   return [{ data: { ...top, object: 'chat.completion.chunk', choices: deltas } }]
 }
 
-/** A whole answer has come to its end, whether it says so or not. */
+/** A whole answer is complete even without a finish reason. */
 function chatChoice({ message, finish_reason: finish, ...choice }: Members): Members | null {
   if (!isObject(message)) return null
   const { tool_calls: calls } = message
   const called = Array.isArray(calls) ? calls.filter(isObject) : []
   const usual = called.length > 0 ? 'tool_calls' : 'stop'
-  // Each is a call of its own, whatever index the provider gives it.
+  // Each entry is a separate call, whatever index the provider gives it.
   const indexed = called.map((call, index) => ({ ...call, index }))
   const delta = { ...message, ...(called.length > 0 && { tool_calls: indexed }) }
   return { ...choice, delta, finish_reason: (finish ?? '') === '' ? usual : finish }
@@ -129,7 +129,7 @@ function messageEvents(message: Members): readonly MadeEvent[] | null {
   ]
 }
 
-/** Clients put texts together of their fragments; blocks of other types begin whole. */
+/** The block as its first event contains it: without its texts, which follow as fragments. Blocks of other types are complete at their start. */
 function begun(block: Members): Members {
   const { type, citations, input } = block
   switch (type) {
@@ -174,8 +174,8 @@ const GATHERED: Readonly<Record<TextProtocol, () => GatheredAnswer>> = {
 }
 
 /**
- * The whole answer that the events of a stream say, for a provider that streams although it was asked for a
- * whole answer: the reader of its whole answers reads it.
+ * Converts the events of a stream to a whole answer, for a provider that streams although a whole answer was
+ * requested; its reader of whole answers then reads it.
  */
 export function answerOfEvents(protocol: TextProtocol, events: Buffer): Reframed {
   const gathered = GATHERED[protocol]()
@@ -198,7 +198,7 @@ export function answerOfEvents(protocol: TextProtocol, events: Buffer): Reframed
   return { ok: true, bytes: encoded(withoutMarks(JSON.stringify(answer))) }
 }
 
-/** The last event has the whole response; small servers leave its items out. */
+/** The last event contains the whole response; small servers leave out its items. */
 class GatheredResponse implements GatheredAnswer {
   readonly #items = new Map<number, Members>()
   #response: Members | null = null
@@ -228,16 +228,16 @@ class GatheredResponse implements GatheredAnswer {
   }
 }
 
-/** Those that end a stream, and the status of their response. */
+/** Events that end a stream, with the status of their response. */
 const FINAL: ReadonlyMap<string, string> = new Map([
   ['response.completed', 'completed'],
   ['response.incomplete', 'incomplete'],
   ['response.failed', 'failed'],
 ])
 
-/** The parts of all chunks, and the last of every other member. */
+/** The parts of all chunks, and the last value of every other member. */
 class GatheredGemini implements GatheredAnswer {
-  /** The end of the body is the end. */
+  /** The stream has no end mark; it ends with the body. */
   readonly isDone = false
   readonly #parts: unknown[] = []
   #answer: Members = {}
@@ -252,7 +252,7 @@ class GatheredGemini implements GatheredAnswer {
     const [first, ...others] = candidates as readonly unknown[]
     if (first === undefined) return null
     const candidate = objectOf(first)
-    // One answer was asked for.
+    // Only one answer was requested.
     if (candidate === null || others.length > 0) return INVALID
     const { content, ...facts } = candidate
     const { parts } = membersOf(content)

@@ -10,12 +10,12 @@ export interface RefusalsJob {
   readonly targets: readonly WriteTarget[]
 }
 
-/** For each target, in their order; nothing where it takes the request. */
+/** Issues for each target, in order; none if it accepts the request. */
 export function refusalsOf({ sent, targets }: RefusalsJob): readonly (readonly Issue[])[] {
   const many = valueIssues(sent)
   if (many.length > 0) return targets.map(() => many)
   const read = readSent(sent)
-  // Writers alone know what they leave out for a model.
+  // Only the writers know which members they leave out for a model.
   if (sent.isDropRefused === true)
     return targets.map(({ protocol, terms }) => {
       const prompt = promptFor(read, sent, protocol)

@@ -10,13 +10,13 @@ import {
 
 /** An event of a provider's stream. */
 export interface SseEvent {
-  /** Of its `event:` line; the empty string without one. */
+  /** The name in its `event:` line; the empty string without one. */
   readonly name: string
-  /** A slice of the bytes that were read where the data lies in one read and one line, otherwise a copy. */
+  /** A slice of the read bytes if the data is in one read and one line, otherwise a copy. */
   readonly data: Buffer
-  /** The data came in one `data:` line, and so has no line end in it. */
+  /** The data came in one `data:` line, so it contains no line end. */
   readonly isOneLine: boolean
-  /** False: the data lies in the bytes that were read, which the caller may use again. */
+  /** False: the data is a slice of the read bytes, which the caller may reuse. */
   readonly isOwn: boolean
 }
 
@@ -24,7 +24,7 @@ export interface SseRead {
   /** The events whose last byte was in these bytes, in order. */
   readonly events: readonly SseEvent[]
   /**
-   * Nothing more is read. upstream_too_large: an event is above its maximum. upstream_invalid: too many lines
+   * The reader stops. upstream_too_large: an event is above its maximum. upstream_invalid: too many lines
    * belong to no event.
    */
   readonly failure: Failure | null
@@ -46,12 +46,12 @@ const SPACE = 0x20
 const DATA = Buffer.from('data')
 const EVENT = Buffer.from('event')
 const BOM = [0xef, 0xbb, 0xbf] as const
-/** Bytes of an event's name; an event with a longer name has no name here. No protocol has half as many. */
+/** The most bytes of an event's name; a longer name is ignored. Real names have fewer than half as many. */
 const NAME_BYTES_MAX = 128
 /** Not looked for yet. */
 const UNKNOWN = -2
 
-/** So many may come at once, and so many more a second. */
+/** A token bucket with a burst size and a refill rate per second. */
 class Bucket {
   readonly #most: number
   readonly #perS: number
@@ -72,7 +72,7 @@ class Bucket {
     this.#left = Math.min(this.#most, this.#left + count)
   }
 
-  /** The clock is read only where the rest does not suffice. @returns false: the bucket is empty */
+  /** The clock is read only if too few tokens are left. @returns false: the bucket is empty */
   take(count: number): boolean {
     if (count > this.#left) {
       const now = this.#now()
@@ -85,19 +85,19 @@ class Bucket {
 }
 
 /**
- * Reads server-sent events as the WHATWG standard for HTML says: lines end with LF, CR or CRLF; a byte order
- * mark at the start, comments, `id`, `retry` and unknown fields are skipped; the end of the stream does not
+ * Reads server-sent events by the WHATWG standard for HTML: lines end with LF, CR or CRLF; a byte order mark
+ * at the start, comments, `id`, `retry` and unknown fields are skipped; the end of the stream does not
  * complete an event. Bytes of skipped lines are not kept, however long the lines are.
  */
 export class SseReader {
   readonly #eventBytesMax: number
-  /** The begin of a line whose end has not come. */
+  /** The beginning of an incomplete line. */
   readonly #line = new Gathered()
   /** Data of the event so far, when it is not one slice. */
   readonly #joined = new Gathered()
   /** Data of the event so far, when it is one slice. */
   #slice: Buffer | null = null
-  /** `#slice` lies in the bytes that are being read. */
+  /** `#slice` is part of the bytes of the current read. */
   #isSliceBorrowed = false
   #dataLines = 0
   #name = ''
@@ -107,11 +107,11 @@ export class SseReader {
   #strayLines = 0
   readonly #stray: Bucket
   readonly #bare: Bucket
-  /** Bytes of the byte order mark that have come; null: the stream has begun. */
+  /** Number of bytes of the byte order mark that have come; null: the check is complete. */
   #bom: number | null = 0
-  /** The end of the line that has begun is all that matters of it. */
+  /** The rest of the current line is skipped. */
   #isSkipping = false
-  /** The last line ended with a CR, to which a LF would belong. */
+  /** The last line ended with a CR; a LF that follows belongs to it. */
   #isAfterCr = false
   #events: SseEvent[] = []
   #failure: Failure | null = null
@@ -123,7 +123,7 @@ export class SseReader {
     this.#bare = new Bucket(BARE_EVENTS_MAX, BARE_EVENTS_PER_S, now)
   }
 
-  /** Bytes of memory that an event takes whose end has not come. */
+  /** Bytes of memory that an incomplete event takes. */
   get heldBytes(): number {
     return this.#line.capacity + this.#joined.capacity + (this.#slice?.length ?? 0)
   }
@@ -134,7 +134,7 @@ export class SseReader {
     const buffer = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
     this.#lines(buffer, this.#begin(buffer))
     if (this.#isSliceBorrowed && this.#slice !== null) {
-      // The memory of the read belongs to the caller, and is larger than this part of it.
+      // Copied, since the caller owns the larger memory of the read.
       this.#slice = Buffer.from(this.#slice)
       this.#isSliceBorrowed = false
     }
@@ -162,7 +162,7 @@ export class SseReader {
     let at = 0
     while (this.#bom !== null && at < bytes.length) {
       if (bytes[at] !== BOM[this.#bom]) {
-        // Bytes that only begin like the mark are the name of an unknown field.
+        // Bytes that match only the beginning of the mark are the name of an unknown field.
         if (this.#bom > 0) this.#isSkipping = true
         this.#bom = null
         break
@@ -195,7 +195,7 @@ export class SseReader {
     }
   }
 
-  /** The line of `[start, …)` goes on in the next read. */
+  /** Keeps `[start, …)`, since the line continues in the next read. */
   #keep(bytes: Buffer, start: number): void {
     if (this.#isSkipping) return
     this.#line.add(bytes, start, bytes.length)
@@ -211,7 +211,7 @@ export class SseReader {
     this.#isSkipping = true
   }
 
-  /** The line that ends at `end`, and whose last part begins at `start`. */
+  /** Handles the line that ends at `end` and whose last part begins at `start`. */
   #ended(bytes: Buffer, start: number, end: number): void {
     if (this.#isSkipping) {
       this.#isSkipping = false
@@ -289,14 +289,14 @@ export class SseReader {
   }
 }
 
-/** Whether a line that begins like this may turn out to be of the field. */
+/** Whether an incomplete line with this beginning may be a line of the field. */
 function mayBegin(line: Buffer, field: Buffer): boolean {
   const shared = Math.min(line.length, field.length)
   if (line.compare(field, 0, shared, 0, shared) !== 0) return false
   return line.length <= field.length || line[field.length] === COLON
 }
 
-/** The line is of this field, with or without a value. */
+/** Whether the line is of this field, with or without a value. */
 function isField(bytes: Buffer, start: number, end: number, field: Buffer): boolean {
   const { length } = field
   if (end - start < length) return false
@@ -312,7 +312,7 @@ function valueStart(bytes: Buffer, at: number, end: number): number {
 
 const FIRST_BYTES = 1_024
 
-/** Bytes that come in pieces. The memory doubles, so that pieces of one byte each cost linear time and hold no object each. */
+/** Bytes that come in pieces. The memory doubles when full, so pieces of one byte cost linear time and need no object each. */
 export class Gathered {
   #bytes: Buffer | null = null
   #length = 0
@@ -358,7 +358,7 @@ export class Gathered {
     const wanted = this.#length + more
     const before = this.#bytes
     if (before !== null && wanted <= before.length) return before
-    // A part of Node's pool would keep 8 KiB for as long as the rest does not come.
+    // A slice of Node's buffer pool would keep 8 KiB in memory until the rest comes.
     const made = Buffer.allocUnsafeSlow(Math.max(FIRST_BYTES, wanted, (before?.length ?? 0) * 2))
     before?.copy(made, 0, 0, this.#length)
     this.#bytes = made

@@ -1,4 +1,4 @@
-/** Changes of a caller's body that providers of all dialects get. */
+/** Changes to a caller's body for providers of all dialects. */
 import { isNull, type BodyEdit } from '../schemas/inference/provider-body.ts'
 import { STRICT_CUT_INSIDE_DEFAULTS, type ForeignMember } from '../schemas/inference/strict-members.ts'
 import type { KeptBody, MemberSpan } from '../schemas/kept-body.ts'
@@ -7,11 +7,11 @@ import type { KeptBody, MemberSpan } from '../schemas/kept-body.ts'
 export interface NestedCut {
   /** How `x-sluice-dropped` names it. */
   readonly named: string
-  /** Values that change nothing, as JSON; left out: those that say nothing of whatever member. */
+  /** Default values of the member, as JSON; absent: the values that are defaults of every member. */
   readonly defaults?: readonly string[]
 }
 
-/** The changes for a provider that refuses members which it does not know. */
+/** The changes for a provider that refuses unknown members. */
 export class StrictEdits {
   readonly edits: BodyEdit[] = []
   readonly #body: KeptBody
@@ -63,5 +63,5 @@ export function isDefault(body: KeptBody, member: MemberSpan, defaults: readonly
   return defaults.includes(JSON.stringify(JSON.parse(json)))
 }
 
-/** Bytes of a value that may be a default, with white space. */
+/** The most bytes, with white space, of a value that may be a default. */
 const DEFAULT_BYTES_MAX = 64

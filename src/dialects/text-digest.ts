@@ -1,4 +1,4 @@
-/** What is used of a body in the same way in every dialect. */
+/** Parts of a body that Sluice uses in the same way in every dialect. */
 import { fail, type Outcome } from '../schemas/failures.ts'
 import type { ProviderPreferences } from '../schemas/models/preferences.ts'
 import { TIER_MEMBERS, tiersOf } from '../schemas/models/price-conditions.ts'
@@ -14,10 +14,10 @@ import {
 } from '../schemas/inference/text-request.ts'
 import type { DeclaredTool } from '../schemas/inference/server-tools.ts'
 
-/** The first letters of the type of a tool that OpenRouter's own servers run. */
+/** Prefix of the types of tools that OpenRouter's servers run. */
 const ROUTER_TOOL = 'openrouter:'
 
-/** Members of a body that have one name and one meaning in all dialects. */
+/** Members with the same name and meaning in all dialects. */
 interface CommonMembers {
   readonly model?: string
   readonly stream?: boolean | null
@@ -79,19 +79,19 @@ function outputsOf(modalities: unknown): readonly PlacedModality[] {
 function dearMemberOf(body: Members): string | null {
   for (const member of TIER_MEMBERS)
     if (isAsked(body[member]) && (typeof body[member] !== 'string' || body[member] === '')) return member
-  // Another model, by the provider's choice or at its other price.
+  // The provider may answer with another model, which may have another price.
   if (isAsked(body['fallbacks'])) return 'fallbacks'
   return editsOf(body).every((edit) => SHORTENS.test(edit) || SUMMARIZES.test(edit))
     ? null
     : 'context_management'
 }
 
-/** Edits of the input that leave parts of it out, and cost nothing. */
+/** Edits that remove parts of the input and are free. */
 const SHORTENS = /^clear_/
-/** An edit of messages that makes the model write a summary, and read it instead of the input. */
+/** An edit that makes the model summarize the input and read the summary instead. */
 const SUMMARIZES = /^compact_\d/
 
-/** Types of the edits of `context_management`, a list or an object with one; '' is of an unknown kind. */
+/** Types of the edits of `context_management`, a list or an object with one; '' stands for an unknown type. */
 function editsOf({ context_management: management }: Members): readonly string[] {
   const edits = Array.isArray(management) ? management : membersOf(management)['edits']
   if (Array.isArray(edits)) return edits.map((edit) => String(membersOf(edit)['type'] ?? ''))
@@ -104,7 +104,7 @@ function compactionPathOf(body: Members): string | null {
   return editsOf(body).some((edit) => SUMMARIZES.test(edit)) ? '/context_management' : null
 }
 
-/** The path of a call whose input is compared with that of this one; null: none is named. */
+/** The path of the member that names an earlier call whose input is compared with this one's; null: none. */
 export function comparedPathOf(body: Members): string | null {
   const { comparison_response_id: compared } = membersOf(body['prompt_cache_options'])
   return isAsked(compared) ? '/prompt_cache_options/comparison_response_id' : null
@@ -137,15 +137,15 @@ const PARAMETERS: ReadonlyMap<string, string> = new Map([
   ['top_logprobs', 'logprobs'],
 ])
 
-/** Forms of answer, by the types that all dialects have for them; a text needs nothing. */
+/** Parameters that answer formats require, by the type that all dialects use; a text requires none. */
 const FORMS: ReadonlyMap<unknown, string> = new Map([
   ['json_object', 'response_format'],
   ['json_schema', 'structured_outputs'],
 ])
 
 /**
- * What an endpoint has to have for `require_parameters`, each name once. Members that the table lacks are no
- * parameters of the catalogue.
+ * Parameters that an endpoint must support for `require_parameters`, each name once. Members that are not in
+ * the table are not parameters of the catalogue.
  */
 function parametersOf(body: Members): readonly string[] {
   const { response_format, output_format, thinking } = body
@@ -171,7 +171,7 @@ export function repeatedOf(texts: readonly string[] | undefined): Pick<TextInput
   return { last: text.slice(0, ECHO_UNITS_MAX), isLastCut: text.length > ECHO_UNITS_MAX }
 }
 
-/** Texts at which an answer of the built-in model stops: a longer one is in no text that it repeats. */
+/** Stop texts for the built-in model; longer ones are left out, since they cannot occur in the text that it repeats. */
 export function stopsOf(stops: readonly string[]): readonly string[] {
   return stops.filter(({ length }) => length <= ECHO_UNITS_MAX)
 }
@@ -182,7 +182,7 @@ interface ReasoningMembers {
   readonly exclude?: boolean | null
 }
 
-/** @param otherEffort where the dialect has another member for it */
+/** @param otherEffort the effort, if the dialect has another member for it */
 export function wantsReasoning(
   reasoning: ReasoningMembers | null | undefined,
   otherEffort?: string | null,
@@ -192,8 +192,8 @@ export function wantsReasoning(
 }
 
 /**
- * Whether the model is asked to reason, also unseen; null: it decides.
- * @param otherEffort where the dialect has another member for it
+ * Whether the request asks for reasoning, visible or hidden; null: the model decides.
+ * @param otherEffort the effort, if the dialect has another member for it
  */
 export function asksReasoning(
   reasoning: (ReasoningMembers & { readonly max_tokens?: number | null }) | null | undefined,
@@ -204,7 +204,7 @@ export function asksReasoning(
   return reasoning?.enabled === true || effort !== null || (reasoning?.max_tokens ?? 0) > 0 || null
 }
 
-/** Least tokens of a budget for reasoning in each class. */
+/** The smallest reasoning budget of each class, in tokens. */
 const BUDGETS: readonly (readonly [tokens: number, effort: EffortClass])[] = [
   [32_768, 'max'],
   [16_384, 'high'],
@@ -213,7 +213,7 @@ const BUDGETS: readonly (readonly [tokens: number, effort: EffortClass])[] = [
   [1, 'minimal'],
 ]
 
-/** The class of what a request asks for, as a member to spread; nothing where it leaves that to the model. */
+/** The effort class of a request, as a member to spread; empty if the model decides. */
 export function effortOf(effort: unknown, budget: unknown): { readonly effort?: EffortClass } {
   const tokens = typeof budget === 'number' ? budget : 0
   const found =
@@ -227,7 +227,7 @@ interface RefusedMembers {
   readonly stop_server_tools_when?: unknown
 }
 
-/** Members that would change the answer, and tools, that Sluice does not serve. */
+/** Members that would change the answer, and tools, that Sluice does not support. */
 export function refusedOf(
   { plugins, stop_server_tools_when }: RefusedMembers,
   tools: Iterable<DeclaredTool>,
@@ -248,7 +248,7 @@ export function wordsOf(texts: readonly string[]): number {
   return texts.reduce((sum, text) => sum + countOf(text), 0)
 }
 
-/** Words by their beginnings: an expression that matches each word of 256 KiB would hold the loop for 13 ms. */
+/** Counts words by their beginnings: a regular expression that matches each word of 256 KiB would block the loop for 13 ms. */
 function countOf(text: string): number {
   let count = 0
   let isBetween = true
@@ -260,12 +260,12 @@ function countOf(text: string): number {
   return count
 }
 
-/** The last character of ASCII that is a space. */
+/** The highest ASCII character that is white space. */
 const SPACE = 0x20
 
 const LAST_ASCII = 0x7f
 
-/** Characters above ASCII are few enough for an expression. */
+/** A regular expression is fast enough for the few characters above ASCII. */
 function isSpaceAt(text: string, at: number): boolean {
   const code = text.charCodeAt(at)
   if (code <= SPACE) return code === SPACE || (code >= 0x09 && code <= 0x0d)
@@ -273,7 +273,7 @@ function isSpaceAt(text: string, at: number): boolean {
 }
 
 /**
- * @param format of the body; its type is `text` where it has none
+ * @param format of the body; without a type it is `text`
  * @param schema of the format
  * @param last the text that is repeated
  */

@@ -1,4 +1,4 @@
-/** A request of one form of calls as the request of another one. */
+/** Translates a request of one dialect to the request of another protocol. */
 import type { Issue } from '../schemas/failure-metadata.ts'
 import { parseMarked, withoutMarks } from '../schemas/values/long-integers.ts'
 import { membersOf, type Members } from '../schemas/values/members.ts'
@@ -36,9 +36,9 @@ export interface SentRequest {
   readonly dialect: Dialect
   /** JSON that has passed the schema of the dialect. */
   readonly body: Uint8Array
-  /** Present: the caller wants no member left out (`require_parameters`). */
+  /** Present: the caller forbids dropping members (`require_parameters`). */
   readonly isDropRefused?: true
-  /** What the request names and is not in its body; absent: nothing. */
+  /** Contents that the request refers to and that are not in its body; absent: none. */
   readonly contents?: NamedContents
 }
 
@@ -48,7 +48,7 @@ export interface WriteTarget {
 }
 
 export interface TranslationJob extends SentRequest, WriteTarget {
-  /** The tokens of the prompt are counted: Gemini has a body of its own for it. */
+  /** The call counts the tokens of the prompt, for which Gemini has a separate form of body. */
   readonly isCount?: true
 }
 
@@ -58,14 +58,14 @@ export type Translation =
       readonly body: Uint8Array
       /** Members that the endpoint does not get, for `x-sluice-dropped`. */
       readonly dropped: readonly string[]
-      /** Functions whose calls have other words in the caller's dialect; absent: none. */
+      /** Functions whose calls have another name or form in the caller's dialect; absent: none. */
       readonly origins?: readonly NamedOrigin[]
-      /** Where contents come; absent: the job has none. */
+      /** Places where contents are inserted; absent: none. */
       readonly places?: readonly ContentPlace[]
-      /** Media that have to come as contents, and are addresses so far; absent: none. */
+      /** Media that are still URLs and have to be inserted as contents; absent: none. */
       readonly urls?: readonly MediumUrl[]
     }
-  /** The endpoint cannot answer the request as its caller means it. */
+  /** The endpoint cannot answer the request as the caller intends it. */
   | { readonly ok: false; readonly issues: readonly Issue[] }
 
 export function translateRequest({ protocol, terms, isCount, ...sent }: TranslationJob): Translation {
@@ -77,7 +77,7 @@ export function translateRequest({ protocol, terms, isCount, ...sent }: Translat
   const written = write(prompt, terms)
   const issues = sent.isDropRefused === true ? lostIssues(prompt, terms, written) : written.refused
   if (issues.length > 0) return { ok: false, issues }
-  // Memory of its own, which a thread can move.
+  // Separate memory, which can be transferred to another thread.
   const json = new TextEncoder().encode(withoutMarks(JSON.stringify(written.body)))
   const origins = originsIn(prompt)
   const urls = urlsToFetch(prompt, protocol, terms)
@@ -99,7 +99,7 @@ function originsIn({ tools }: Prompt): readonly NamedOrigin[] {
   })
 }
 
-/** Nothing where the body may be parsed: each of its values takes memory of the thread that does. */
+/** Empty if the body may be parsed. The number of values is limited, since each takes memory of the parsing thread. */
 export function valueIssues({ body }: Pick<SentRequest, 'body'>): readonly Issue[] {
   return hasMoreValues(body, JSON_VALUES_MAX) ? [MANY_VALUES] : []
 }
@@ -110,7 +110,7 @@ const MANY_VALUES: Issue = {
   expected: `at most ${JSON_VALUES_MAX} objects, lists and members, or an endpoint with the API of your call`,
 }
 
-/** Long integers stand in it as marks. */
+/** Long integers in the result are replaced by marks. */
 export function readSent({ dialect, body }: SentRequest): Prompt {
   const { buffer, byteOffset, byteLength } = body
   const parsed = parseMarked(Buffer.from(buffer, byteOffset, byteLength).toString())
@@ -122,7 +122,7 @@ export function promptFor(read: Prompt, { contents }: SentRequest, protocol: Tex
   return contents === undefined ? named : withContents(named, contents, protocol)
 }
 
-/** A body that has passed the schema of its dialect, in the form between. */
+/** Readers that convert a body that has passed its dialect's schema to the intermediate form. */
 export const PROMPT_READERS: Readonly<Record<Dialect, (body: Members) => Prompt>> = {
   chat: readChat,
   responses: readResponses,
@@ -130,11 +130,11 @@ export const PROMPT_READERS: Readonly<Record<Dialect, (body: Members) => Prompt>
 }
 
 /**
- * Whether JSON has more objects, lists and members than that: each takes many times its bytes once it is
- * parsed. Reads no value, and takes a millisecond for some 500 KB.
+ * Whether JSON has more objects, lists and members than `most`: each takes many times its bytes once parsed.
+ * Builds no values and takes about 1 ms for 500 KB.
  */
 export function hasMoreValues(json: Uint8Array, most: number): boolean {
-  // Each has a byte of its own.
+  // Each of them takes at least one byte.
   if (json.length <= most) return false
   const bytes = Buffer.from(json.buffer, json.byteOffset, json.length)
   let values = 0
@@ -158,9 +158,9 @@ function endOfText(bytes: Buffer, from: number): number {
 }
 
 export interface AnswerTerms {
-  /** Of signatures, where a provider has the protocol of another maker and keys of its own. */
+  /** Format of signatures, for a provider that uses another maker's protocol but signs with its own keys. */
   readonly format?: string
-  /** What the head of the answer reports; null: nothing. */
+  /** The tier that the headers of the answer report; null: none. */
   readonly tier?: string | null
 }
 
@@ -171,7 +171,7 @@ interface StreamTerms extends AnswerTerms {
 
 export interface PartProtocol {
   stream(failureOf: FailureOf, terms?: StreamTerms): PartStream
-  /** Failures: those of a stream with this answer, but upstream_invalid where it is not whole. */
+  /** Failures: as for a stream with this answer, except upstream_invalid for an incomplete answer. */
   whole(body: Buffer, terms?: AnswerTerms): WholeRead<WholeParts>
 }
 

@@ -5,12 +5,12 @@ import { REPORTED_TOKENS_MAX } from '../schemas/inference/token-limits.ts'
 import { bytesOf } from '../schemas/values/json-bytes.ts'
 import { MEDIA_KINDS, type MediaFigures } from '../schemas/money/costs.ts'
 
-/** Web searches that a provider can report for a call: a higher figure counts as this. Decision. */
+/** The most web searches that a provider can report for a call; a higher figure is reduced to this. Decision. */
 export const REPORTED_SEARCHES_MAX = 10_000
 
 export const NOTHING_REPORTED: ReportedTiers = {}
 
-/** What an answer has reported so far. @param members in which it may report more */
+/** The tiers reported so far, with those in `members`. @param members in which the answer may report more */
 export function reportedWith(reported: ReportedTiers, members: Members): ReportedTiers {
   let more: ReportedTiers | null = null
   for (const member of TIER_MEMBERS) {
@@ -22,14 +22,14 @@ export function reportedWith(reported: ReportedTiers, members: Members): Reporte
 }
 
 /**
- * Searches of the web that a provider reports, or that its answer shows: at most REPORTED_SEARCHES_MAX, which
+ * Web searches that a provider reports, or that its answer shows: at most REPORTED_SEARCHES_MAX, which
  * exceeds the bound of any call. 0 for a missing figure or one that is not a count.
  */
 export function searchesOf(figure: unknown): number {
   return Number.isSafeInteger(figure) ? Math.min(Math.max(0, Number(figure)), REPORTED_SEARCHES_MAX) : 0
 }
 
-/** The figures with so many searches, if there were any. */
+/** The usage with this number of searches, if it is not 0. */
 export function withSearches(usage: TokenUsage, searches: number): TokenUsage {
   return searches === 0 ? usage : { ...usage, searches }
 }
@@ -41,8 +41,8 @@ export function countOf(figure: unknown): number | null {
 }
 
 /**
- * The usage with its audio and image tokens, if any. Each figure is capped at the bucket that it is a part
- * of, whatever the provider reports.
+ * The usage with its audio and image tokens, if any. Each figure is capped at its bucket, whatever the
+ * provider reports.
  */
 export function withMedia(usage: TokenUsage, reportedMedia: MediaFigures): TokenUsage {
   const { input, cacheRead, output } = usage

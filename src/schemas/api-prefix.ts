@@ -15,17 +15,17 @@ export const SESSION_PATH = '/dashboard/session'
 /** Prefix of the API for the session of the dashboard, on the admin port; keys call it at `/api/v1`. */
 export const DASHBOARD_API_PREFIX = `/dashboard${API_PREFIX}`
 
-/** Header with the half of a session that the page keeps; the other half is a cookie. */
+/** Header with the page's half of the session token; the other half is a cookie. */
 export const PAGE_TOKEN_HEADER = 'x-sluice-page-token'
 
-/** Name in a browser's storage of the theme that a person chose, of the dashboard and of the documentation. */
+/** Key in the browser's storage for the chosen theme, in the dashboard and in the documentation. */
 export const THEME_STORED = 'sluice-theme'
 
-/** Path of the reference, on the public port alone. */
+/** Path of the reference, only on the public port. */
 export const DOCS_PATH = '/docs'
-/** Path of the reference's pages by tag, on the public port alone. */
+/** Path of the reference's pages by tag, only on the public port. */
 export const REFERENCE_PATH = `${DOCS_PATH}/reference`
-/** Path of the OpenAPI document, on the public port alone. */
+/** Path of the OpenAPI document, only on the public port. */
 export const OPENAPI_PATH = '/openapi.json'
 
 /** Path of the guides, on both ports. */

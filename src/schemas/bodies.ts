@@ -39,7 +39,7 @@ import { CreateWorkspaceBody, UpdateWorkspaceBody } from './workspaces/workspace
 import { FILE_OBJECTS } from './inference/file-references.ts'
 import { DECIDED, OURS_NAMES } from './inference/text-members.ts'
 
-/** Bytes of the body of a request about a user: the body is read on the loop. Decision. */
+/** Bytes of the body of a request about a user, which is read on the loop. Decision. */
 export const SCIM_USER_BODY_BYTES_MAX = 256 * 1024
 
 /** How the JSON body of an operation is received and checked, on the loop and in a short job alike. */
@@ -48,27 +48,27 @@ export interface BodyForm {
   readonly bytesMax: number
   /**
    * The only member that may be large. A body that is too large for the loop is checked in a short job, and
-   * this member comes back as its bytes (`BulkBytes`), since cloning the parsed value would block as long as
-   * parsing it. A form without such a member comes back whole: its `bytesMax` is a few MiB, and a few long
-   * texts are cloned at once.
+   * this member is returned as bytes (`BulkBytes`), since cloning the parsed value would block as long as
+   * parsing it. A body without such a member is returned as a whole: its `bytesMax` is a few MiB, and cloning
+   * a few long texts is fast.
    */
   readonly bulk?: string
-  /** Members that the shape does not name stay, and the operation reads them; `bytesMax` is INLINE_JSON_BYTES_MAX at most. */
+  /** Members that the shape does not name are kept for the operation; `bytesMax` is INLINE_JSON_BYTES_MAX at most. */
   readonly keepsOthers?: true
-  /** The body contains secrets: its bytes are cleared after they were read. */
+  /** The body contains secrets: its bytes are overwritten after reading. */
   readonly isSecret?: true
-  /** The input is made from the body where the body is checked: see `DIGESTS`. Excludes `bulk`. */
+  /** The thread that checks the body also makes the input from it: see `DIGESTS`. Excludes `bulk`. */
   readonly isDigested?: true
   /**
-   * The operation gets the bytes of the body with its digest, as the member `source` (`KeptBody`), to send them
-   * on. Members that the shape does not name are never parsed.
+   * The operation gets the bytes of the body with its digest, as the member `source` (`KeptBody`), to send
+   * them to a provider. Members that the shape does not name are never parsed.
    */
   readonly keeps?: KeptForm
   /** Nesting levels; JSON_DEPTH_MAX when omitted. */
   readonly depthMax?: number
 }
 
-/** What is kept of the body of a message: the members that Sluice takes out, sets or adds. */
+/** The members of a Messages body whose places are kept: those that Sluice removes, sets or adds. */
 const MESSAGES_KEPT_FORM: KeptForm = {
   names: [
     ...new Set([
@@ -81,14 +81,14 @@ const MESSAGES_KEPT_FORM: KeptForm = {
   marks: { system: DECIDED, messages: DECIDED, tools: DECIDED },
 }
 
-/** The same of a prompt whose tokens are counted. */
+/** The same for a call that counts the tokens of a prompt. */
 const COUNT_KEPT_FORM: KeptForm = {
   names: [...new Set([...Object.keys(CountTokensBody.properties), ...OURS_NAMES])],
   objects: FILE_OBJECTS,
   marks: {},
 }
 
-/** Every JSON body by name; operations and worker threads look forms up here. */
+/** The forms of all JSON bodies by name, for operations and worker threads. */
 export const BODIES = {
   embeddings: { schema: EmbeddingsBody, bytesMax: EMBEDDINGS_BODY_BYTES_MAX, bulk: 'input' },
   chat: {
@@ -168,14 +168,14 @@ export const BODIES = {
 } as const satisfies Record<string, BodyForm>
 export type BodyName = keyof typeof BODIES
 
-/** Bodies of calls for models that write: a dialect's have its name. */
+/** Names of the bodies of calls to text models; a dialect's body has the name of the dialect. */
 export type TextBodyName = Dialect | 'count_tokens'
 
 export function keptFormOf(name: TextBodyName): KeptForm {
   return BODIES[name].keeps
 }
 
-/** What is known of a large member without its value. */
+/** Facts about a large member, without its value. */
 export interface BulkFacts {
   readonly kind: InputKind
   readonly count: number
@@ -183,7 +183,7 @@ export interface BulkFacts {
   readonly pictures?: number
 }
 
-/** A large member that stays text: UTF-8 JSON of a value that passed its schema. */
+/** A large member kept as UTF-8 JSON; its value has passed the schema. */
 export class BulkBytes {
   readonly json: Uint8Array
   readonly kind: InputKind

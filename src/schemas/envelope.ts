@@ -27,7 +27,7 @@ export const ErrorEnvelope = Type.Object({
 })
 export type ErrorEnvelope = Static<typeof ErrorEnvelope>
 
-/** The error envelope of models that write, with members that OpenAI's client shows. */
+/** The error envelope of calls to text models, with members that OpenAI's client shows. */
 export const TypedErrorEnvelope = Type.Object({
   error: Type.Object({
     ...ErrorEnvelope.properties.error.properties,

@@ -1,6 +1,6 @@
 import type { FailureName } from './failures.ts'
 
-/** When each failure happens, for its page: a cause of its own, which the message has no room for. */
+/** The cause of each failure, for its page; messages are too short for it. */
 export const FAILURE_CAUSES: Readonly<Record<FailureName, string>> = {
   route_unknown:
     "No operation or page has this path. Usually, the client's base URL lacks `/api` or has `/v1` twice; " +

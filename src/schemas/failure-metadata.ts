@@ -12,22 +12,22 @@ export interface PreviousError {
   readonly status: number | null
 }
 
-/** The facts that a failure may give the caller in addition to its text. */
+/** Facts that a failure may report to the caller in addition to its text. */
 export interface FailureMetadata {
   readonly issues?: readonly Issue[]
-  /** The place where a body stops being JSON: its line, from 1 on. */
+  /** Line of the place where a body stops being JSON, counted from 1. */
   readonly line?: number
-  /** Of that place, in characters of its line, from 1 on. */
+  /** Column of that place in characters, counted from 1. */
   readonly column?: number
-  /** Of that place, in bytes of the body, from 0 on. */
+  /** Byte offset of that place in the body, counted from 0. */
   readonly offset?: number
   readonly provider_name?: string
   readonly provider_code?: string
-  /** The member of the provider's request that it refuses, in its own words. */
+  /** The member of its request that the provider refuses, by the provider's name. */
   readonly provider_param?: string
   readonly previous_errors?: readonly PreviousError[]
   readonly limit_source?: string
-  /** The unit of a limit of calls. */
+  /** The unit of a rate limit. */
   readonly limit_kind?: 'requests' | 'tokens' | 'parallel'
   /** Tokens that the call was expected to use. */
   readonly estimated_tokens?: number
@@ -36,16 +36,16 @@ export interface FailureMetadata {
   readonly limit?: number
   /** Spend so far that counts against the limit, in the limit's unit. */
   readonly spend?: number
-  /** USD of a limit that calls under way hold. */
+  /** USD of the limit that running calls have reserved. */
   readonly held?: number
-  /** USD that the refused call may cost at most. */
+  /** The most USD that the refused call may cost. */
   readonly max_cost?: number
-  /** For a limit of money: `daily`, `weekly`, `monthly`, `lifetime`. */
+  /** For a spending limit: `daily`, `weekly`, `monthly`, `lifetime`. */
   readonly interval?: string
   readonly reset_at?: string
-  /** The most tokens of an answer that there is money for; refusals for want of money have it. */
+  /** The most tokens of an answer that the remaining money covers; only in refusals for lack of money. */
   readonly affordable_output_tokens?: number
-  /** What stood for the maximum of the answer, which the request did not name. */
+  /** The token maximum that was assumed because the request named none. */
   readonly default_max_output_tokens?: number
   readonly headers?: Readonly<Record<string, string>>
 }

@@ -10,23 +10,23 @@ import { SCIM_LISTED_MEMBERS_MAX, SCIM_TOKENS_MAX } from './scim/scim-limits.ts'
 import { SECRETS_PER_VAULT_MAX } from './vault/vault-limits.ts'
 import { VIDEO_JOBS_OPEN_MAX, VIDEO_OPEN_CHARS_MAX } from './videos/video-limits.ts'
 
-/** A request that shows a failure. */
+/** A request that demonstrates a failure. */
 export interface SampleCall {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** Path with its query, as in a shell. */
   readonly path: string
-  /** The key in its environment variable; null: the call has none of its own. */
+  /** The environment variable with the key; null: the call sends no key. */
   readonly key: 'SLUICE_KEY' | 'SLUICE_MANAGEMENT_KEY' | 'SCIM_TOKEN' | null
-  /** JSON, or the text as it is. */
+  /** JSON, or a text that is sent unchanged. */
   readonly body?: object | string
   /** Further arguments of `curl`, quoted for a shell. */
   readonly options?: readonly string[]
 }
 
 export interface FailureSample {
-  /** The last one fails. Left out: no caller can cause the failure by a request alone. */
+  /** The calls, of which the last one fails. Absent: no caller can cause the failure by requests alone. */
   readonly calls?: readonly SampleCall[]
-  /** The other facts of an example: values of the places in its message, and metadata. */
+  /** Other data of an example: values of the placeholders in its message, and metadata. */
   readonly failure?: Omit<Failure, 'name'>
 }
 
@@ -78,8 +78,8 @@ const money = (interval: string): Omit<Failure, 'name'> => ({
 })
 
 /**
- * Contents of a failure's page, apart from its texts. A failure without an entry has a message without
- * placeholders, and no caller causes it by one request.
+ * Contents of a failure's page, apart from its texts. A failure has no entry if its message has no
+ * placeholders and no caller can cause it by one request.
  */
 export const FAILURE_SAMPLES: Readonly<Partial<Record<FailureName, FailureSample>>> = {
   route_unknown: { calls: [read('/v1/models')] },

@@ -3,16 +3,16 @@ import { FAILURE_CAUSES } from './failure-causes.ts'
 import { FAILURES, type FailureName } from './failures.ts'
 import { remedyOf } from './remedies.ts'
 
-/** Where a failure is mended, for an operator: what to do, and the page of the dashboard to do it. */
+/** How an operator fixes a failure: what to do, and on which page of the dashboard. */
 export interface OperatorRemedy {
-  /** A phrase that goes on. */
+  /** An imperative phrase that continues a sentence. */
   readonly fix: string
   readonly page?: string
 }
 
 const SMALLER_CALLS = 'have callers send `max_tokens`, set `default_max_output_tokens` on the key'
 
-/** Remedies of the operator; all other failures only the callers can solve. */
+/** Remedies for operators; only callers can solve all other failures. */
 export const OPERATOR_REMEDIES: Readonly<Partial<Record<FailureName, OperatorRemedy>>> = {
   credentials_missing: { fix: 'give the clients a key', page: 'keys' },
   key_unknown: {
@@ -75,14 +75,14 @@ export const OPERATOR_REMEDIES: Readonly<Partial<Record<FailureName, OperatorRem
   video_jobs_full: { fix: "check whether the workspace's jobs are making progress", page: 'jobs' },
 }
 
-/** A part of a path in a remedy, which stands for any value. */
+/** A placeholder in the path of a remedy. */
 const UNFILLED = /\{\w+\}/g
 
-/** Where the caller finds the inputs that were wrong, and where the record of the call has them. */
+/** Where the caller finds the invalid inputs, and where the record of the call contains them. */
 const ISSUES_OF_ANSWER = '`metadata.issues`'
 const ISSUES_OF_RECORD = 'the list of invalid inputs'
 
-/** What an error means for the operator, and what helps. */
+/** Meaning of an error for the operator, and how to fix it. */
 export const FailureWords = Type.Object({
   cause: Type.String({ description: 'Cause.' }),
   remedy: Type.String({ description: 'Fix.' }),
@@ -93,7 +93,7 @@ export const FailureWords = Type.Object({
 })
 export type FailureWords = Static<typeof FailureWords>
 
-/** Null for what is no name of a failure. */
+/** Null if there is no failure with this name. */
 export function failureWords(name: string): FailureWords | null {
   if (!isFailure(name)) return null
   const { fix, page = null } = OPERATOR_REMEDIES[name] ?? {}

@@ -9,14 +9,14 @@ import { readableBytes } from './values/readable.ts'
  */
 export interface FailureRow {
   readonly status: readonly [number, ...number[]]
-  /** The side that caused the failure: decides the fallback status and nothing else. */
+  /** The side that caused the failure: decides only the fallback status. */
   readonly fault: 'caller' | 'ours'
   readonly retry: 'no' | 'after_change' | 'backoff'
   readonly log: 'debug' | 'info' | 'warn' | 'error'
   readonly text: string
 }
 
-// A table of one failure a row.
+// A table with one failure per row.
 // prettier-ignore
 export const FAILURES = {
   // Request line and headers
@@ -35,12 +35,12 @@ export const FAILURES = {
   scope_missing: row([403],
     'caller', 'after_change', 'This API key lacks the scope {scope}: use another key, or have a management key add the scope.'),
   operator_only: row([403], 'caller', 'no', 'Only keys of the organization that operates this installation may call this operation.'),
-  /** For the admin port: a foreign page may let its own name resolve to this node. */
+  /** For the admin port: a foreign page may make its own host name resolve to this node. */
   admin_host_refused: row([403],
     'caller', 'after_change', 'The admin port only accepts localhost, IP addresses and the host name in SLUICE_ADMIN_HOST.'),
-  /** For the admin port: the cookie's session has ended, never existed, or belongs to another page. */
+  /** For the admin port: the session of the cookie has ended, never existed, or belongs to another page. */
   session_ended: row([401], 'caller', 'after_change', 'Your dashboard session has ended: sign in again.'),
-  /** For the admin port: another site's page may make a browser call it. */
+  /** For the admin port: a page of another site may make a browser call this port. */
   page_foreign: row([403], 'caller', 'no', 'Only the dashboard at this address may make this call.'),
   // Organizations, workspaces, keys
   organization_unknown: row([404], 'caller', 'after_change', 'There is no such organization.'),
@@ -176,10 +176,10 @@ export const FAILURES = {
     'ours', 'backoff', 'The file storage failed or cannot be reached.', 'error'),
   containers_unsupported: row([503],
     'ours', 'no', 'Containers in a folder on disk are only supported on Linux.', 'error'),
-  /** For a row without its object, and for an object that differs from the stored one: both concern the operator. */
+  /** For a row without its object, and for an object that differs from the stored one; only the operator can fix either. */
   content_missing: row([500], 'ours', 'no', 'The content of this file is missing.', 'error'),
   content_damaged: row([500], 'ours', 'no', 'The content of this file is damaged.', 'error'),
-  /** The sweep removed the upload meanwhile. */
+  /** The sweep removed the upload in the meantime. */
   upload_lost: row([500], 'ours', 'backoff', 'The upload took too long and was aborted.', 'warn'),
   // The vault
   programme_closed: row([404],
@@ -195,7 +195,10 @@ export const FAILURES = {
   intern_unknown: row([404], 'caller', 'after_change', 'There is no such intern.'),
   vault_unknown: row([404], 'caller', 'after_change', 'There is no such vault.'),
   vault_full: row([409], 'caller', 'after_change', 'A vault can have at most {limit} secrets.'),
-  /** The same answer for an unknown name, another host and a row that does not open: callers do not learn which secrets exist. */
+  /**
+   * The same answer for an unknown name, a different host and a secret that cannot be decrypted, so that
+   * callers do not learn which secrets exist.
+   */
   secret_not_released: row([403],
     'caller', 'after_change', 'No secret `{name}` is bound to exactly this host.'),
   not_supported: row([400], 'caller', 'no', 'Sluice does not support this feature.'),
@@ -268,7 +271,7 @@ export const FAILURES = {
   scim_filter_invalid: row([400], 'caller', 'after_change', 'Sluice does not support this filter.'),
   scim_too_many: row([400],
     'caller', 'after_change', 'The first group of this page has more than {limit} members: add `excludedAttributes=members` to the request.'),
-  /** For the discovery of the service: a client that filters must not take the whole list for the matches. */
+  /** For the discovery of the service: a client that filters must not mistake the whole list for the matches. */
   scim_filter_refused: row([403],
     'caller', 'after_change', 'This path does not support filters: read all resources, or one resource by its id.'),
   scim_path_invalid: row([400],
@@ -297,7 +300,7 @@ export const FAILURES = {
     'ours', 'backoff', 'A database needed for this call cannot be reached.', 'error'),
   draining: row([503], 'ours', 'backoff', 'This node is shutting down.'),
   internal: row([500], 'ours', 'backoff', 'Internal error.', 'error'),
-  /** Never reaches the wire, since the caller is gone. It ends awaits and is counted. */
+  /** Never sent, since the caller has disconnected; it ends pending waits and is counted. */
   client_gone: row([500], 'caller', 'no', 'The client closed the connection before the answer was sent.', 'debug'),
 } as const satisfies Record<string, FailureRow>
 
@@ -307,18 +310,18 @@ export interface Failure {
   readonly name: FailureName
   /** Fills the `{places}` of the row's text. */
   readonly fields?: Readonly<Record<string, string | number>>
-  /** Appended to the text; may reach the caller. No SQL, host, secret or stack. */
+  /** Appended to the text; may be shown to the caller, so it contains no SQL, host, secret or stack. */
   readonly detail?: string
   readonly metadata?: FailureMetadata
-  /** The member of the caller's own request that the provider refuses; absent: it is that of the first issue. */
+  /** The member of the caller's own request that the provider refuses; absent: the member of the first issue. */
   readonly param?: string
   /** Seconds, whole and at least 1; becomes `Retry-After`. */
   readonly retryAfterS?: number
-  /** Goes next to `error` in the body: the result that exists although the call failed. */
+  /** Written next to `error` in the body: the result that exists although the call failed. */
   readonly data?: unknown
   /** For the log only; never reaches the caller. */
   readonly cause?: unknown
-  /** The model that the call named and did not get, where the request log may keep its name. */
+  /** The model that the call named but did not get; set if the request log may store its name. */
   readonly askedModel?: string
 }
 
@@ -342,7 +345,7 @@ export function statusOf(name: FailureName, listed: readonly number[]): number {
   return row.fault === 'caller' ? 400 : 500
 }
 
-/** The caller's text of a failure: with its first issue, because clients show the message and nothing else. */
+/** The caller's text of a failure: with its first issue, because clients show only the message. */
 export function textOf(failure: Failure): string {
   const fields = { ...USUAL, ...failure.fields }
   const text = FAILURES[failure.name].text
@@ -352,7 +355,7 @@ export function textOf(failure: Failure): string {
   return failure.detail === undefined ? whole : `${whole} ${failure.detail}`
 }
 
-/** Values of places that a failure does not fill. */
+/** Default values of placeholders that a failure does not fill. */
 const USUAL: Failure['fields'] = { party: 'provider', owner: 'workspace', have: 'store', unit: 'bytes' }
 
 function withIssue(text: string, issues: readonly Issue[] | undefined): string {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { fail, ok, type Outcome } from './failures.ts'
 import { IDEMPOTENCY_KEY_CHARS_MAX } from './limits/idempotency-limits.ts'
 
-/** The facts, apart from its bytes, that a repetition must share with the first call. */
+/** The properties, apart from the body's bytes, that a repetition must share with the first call. */
 export interface Repeatable {
   /** 1 to IDEMPOTENCY_KEY_CHARS_MAX characters, as sent. */
   readonly key: string
@@ -14,12 +14,12 @@ export interface KeyedRequest {
   /** The header `Idempotency-Key`, as sent. */
   readonly header: string | undefined
   readonly apiKeyHash: string
-  /** Method, path and query, each by itself; an absent part is empty. */
+  /** Method, path and query as separate elements; an absent part is empty. */
   readonly request: readonly string[]
 }
 
 /**
- * Reads the header `Idempotency-Key`; null without it: then every call is new.
+ * Reads the header `Idempotency-Key`; null without the header, which makes every call a new one.
  * Failure: header_invalid (empty, or too long; characters are code points, C31).
  */
 export function readIdempotency({ header, apiKeyHash, request }: KeyedRequest): Outcome<Repeatable | null> {

@@ -5,7 +5,7 @@ import { ISSUES_MAX } from './limits/limits.ts'
 
 /** The parts of JSON Schema that Sluice's shapes use. */
 interface Shape {
-  /** Sluice's words for the expected value, where the shape's own would not help. */
+  /** Sluice's description of the expected value, used when the generated one would not help. */
   readonly title?: string
   readonly type?: string
   readonly const?: unknown
@@ -32,8 +32,8 @@ interface Shape {
 const PATH_NAME_CHARS_MAX = 64
 
 /**
- * The issues of a value that its compiled validator refused, in words on which a caller can act. Made only
- * on failure: listing costs far more than the check.
+ * The issues of a value that its compiled validator refused, worded so that a caller can act on them. Made
+ * only on failure, since listing issues costs far more than the check.
  * @returns 1 to ISSUES_MAX issues with JSON pointers, never with the offending value.
  */
 export function issuesOf(schema: TSchema, value: unknown): Issue[] {
@@ -120,7 +120,7 @@ function elementsOf({ minItems: least, maxItems: most }: Shape): string {
   return least === undefined ? `at most ${most} elements` : `at least ${least} elements`
 }
 
-/** Descends into the branch that the caller clearly meant; otherwise names all branches. */
+/** Reports the issues of the branch that the caller clearly meant; otherwise lists all branches. */
 function explainUnion(schema: TSchema, value: unknown, path: string, issues: Issue[]): void {
   if (fits(schema, value)) return
   const branches = flat((schema as Shape).anyOf ?? [])
@@ -143,7 +143,7 @@ function flat(branches: readonly TSchema[]): readonly TSchema[] {
 
 /**
  * The member that distinguishes the branches of a union of objects; null if no member does. A null branch is
- * not an object, and is ignored.
+ * ignored, since it is not an object.
  */
 function tagOf(branches: readonly TSchema[]): string | null {
   const objects = branches.filter((branch) => (branch as Shape).type === 'object')
@@ -210,8 +210,7 @@ function complaint(shape: Shape, value: unknown): string {
   if (shape.type !== kind && !(kind === 'number' && shape.type === 'integer')) return `is ${kind}`
   if (typeof value === 'string') {
     const { minLength: least = 0, maxLength: most = Infinity } = shape
-    // Only as much of the text as decides: a character has two units at most, and a text may be as long as a
-    // body.
+    // Counts only as many characters as the check needs: a character has at most two units, and a text may be as long as a body.
     const chars = [...value.slice(0, 2 * (Math.max(least, most === Infinity ? 0 : most) + 1))].length
     if (chars < least) return 'is too short'
     return chars > most ? 'is too long' : 'has the wrong form'
@@ -224,7 +223,7 @@ function complaint(shape: Shape, value: unknown): string {
   return 'is not valid'
 }
 
-/** A value of a kind that no branch takes is reported by its kind: "12" is a string, where a number belongs. */
+/** If no branch accepts values of this kind, the kind is reported: "12" is a string, not a number. */
 function complaintOfUnion(branches: readonly TSchema[], kind: string): string {
   const ofKind = branches.filter((branch) => takesKind(branch, kind))
   if (ofKind.length === 0) return `is ${kind}`
@@ -260,7 +259,7 @@ function alternatives(branches: readonly TSchema[]): string {
   const parts = [...new Set(others)]
   const last = parts.pop() ?? ''
   if (parts.length === 0) return last
-  // A part with a comma of its own, or one of many, needs a stronger sign between.
+  // Parts that contain commas, or more than two parts, are separated by semicolons.
   const isShort = parts.length === 1 && !/[,;]/.test(`${parts[0]}${last}`)
   return isShort ? `${parts[0]} or ${last}` : `${parts.join('; ')}; or ${last}`
 }
@@ -279,7 +278,7 @@ function kindOf(value: unknown): string {
   return Array.isArray(value) ? 'array' : typeof value
 }
 
-/** As `pointer`, with a name that a caller chose: a body may be one long name. */
+/** As `pointer`, for a name that a caller chose, which is shortened: a body may be one long name. */
 export function below(path: string, name: string | number): string {
   const isShort = typeof name === 'number' || name.length <= PATH_NAME_CHARS_MAX
   return pointer(path, isShort ? name : `${name.slice(0, PATH_NAME_CHARS_MAX)}…`)

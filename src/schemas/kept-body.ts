@@ -1,24 +1,23 @@
 import type { Issue } from './failure-metadata.ts'
 import type { JsonPath } from './values/json-path.ts'
 
-/** Members of an object that may be found to come once: the scan has a bit of one number for each. */
+/** The most members of an object that can be checked for repetition: the scan uses one bit of a number for each. */
 export const ONCE_MAX = 32
 
 /**
- * Members of nested values whose places are kept with the bytes of a body, as a tree: each plan is for the
- * value at one place. A plan may contain itself.
+ * Members of nested values whose places are kept with the bytes of a body, as a tree: each plan describes one value. A plan may contain itself.
  */
 export interface MarkPlan {
   /** Members of the object that are marked. */
   readonly names?: readonly string[]
-  /** Members that are marked only in an object whose member has one of these texts, by the text. */
+  /** Members that are marked only if another member of the object has one of these texts, by the text. */
   readonly when?: {
     readonly member: string
     readonly names: Readonly<Record<string, readonly string[]>>
   }
   /**
-   * Members that decide what an object is: repeated, or in another case, they make the body ambiguous, since
-   * parsers differ in which of them they take. At most ONCE_MAX, in small letters.
+   * Members that determine what an object is. Repeated or differently capitalized, they make the body ambiguous, since parsers differ in which of
+   * them they use. At most ONCE_MAX, in lower case.
    */
   readonly once?: readonly string[]
   /** For the elements of the list. */
@@ -29,11 +28,11 @@ export interface MarkPlan {
 
 /** The parts of a body that are kept in addition to its digest. */
 export interface KeptForm {
-  /** Members whose places are kept, with those that the shape of the body names and the nested ones. ASCII. */
+  /** Members whose places are kept, in addition to those that the body's shape names and the nested ones. ASCII. */
   readonly names: readonly string[]
   /** Nested members whose places are kept, by the name of the top-level member. */
   readonly marks: Readonly<Record<string, MarkPlan>>
-  /** Objects within that the digest of the body points at, with the names of members whose places are kept. */
+  /** Nested objects that the digest of the body refers to, with the names of the members whose places are kept. */
   readonly objects?: {
     readonly names: readonly string[]
     /** Pure, as `BodyForm.digest`. */
@@ -43,26 +42,26 @@ export interface KeptForm {
 
 /** The place of a member in the bytes of a body. All figures are bytes from the start of the body. */
 export interface MemberSpan {
-  /** As the form writes it: the body may escape letters of it. */
+  /** The name as in the form; the body may escape letters of it. */
   readonly name: string
-  /** The opening quote of the key. */
+  /** Offset of the key's opening quote. */
   readonly keyStart: number
   /** The value is `[start, end)`. */
   readonly start: number
   readonly end: number
-  /** The key of the next member; 0: the member is the last of its object. */
+  /** Offset of the next member's key; 0: the member is the last of its object. */
   readonly next: number
-  /** The comma before the member; 0: the member is the first of its object. */
+  /** Offset of the comma before the member; 0: the member is the first of its object. */
   readonly comma: number
-  /** The first byte in the value that is not white space, after its opening byte. */
+  /** Offset of the first byte after the value's opening byte that is not white space. */
   readonly inner: number
 }
 
 /** Figures of a span in a `SpanList`: the index of its name, and the members of `MemberSpan` in their order. */
 const SPAN_FIGURES = 7
-/** Spans as numbers, which move between threads without a copy. */
+/** Spans as numbers, which are transferred between threads without a copy. */
 export class SpanList {
-  /** A list of JavaScript, since memory of its own would cost more than all else of a small body. */
+  /** A JavaScript array, since a separate buffer would cost more than everything else for a small body. */
   readonly #figures: number[] = []
 
   get count(): number {
@@ -74,7 +73,7 @@ export class SpanList {
     this.#figures.push(index, keyStart, start, end, next, comma, inner)
   }
 
-  /** Keeps the first `count` spans, and those of the others that `isKept` accepts by the index of their name. */
+  /** Keeps the first `count` spans, and of the others those whose name's index `isKept` accepts. */
   keep(count: number, isKept: (index: number) => boolean): void {
     const figures = this.#figures
     let kept = count * SPAN_FIGURES
@@ -92,15 +91,15 @@ export class SpanList {
 }
 
 export interface KeptPlaces {
-  /** Spans of the top-level members that the form names, in the order of the body, repeated ones included. */
+  /** Spans of the top-level members that the form names, in the order of the body, including repetitions. */
   readonly members: Uint32Array
-  /** Spans of the nested members, likewise. */
+  /** Spans of the nested members, in the same form. */
   readonly marks: Uint32Array
-  /** Top-level members, whatever their names. */
+  /** Number of top-level members of any name. */
   readonly count: number
-  /** The closing brace of the body. */
+  /** Offset of the body's closing brace. */
   readonly close: number
-  /** Spans of the members of each nested object that the digest points at; absent without such objects. */
+  /** Spans of the members of each nested object that the digest refers to; absent without such objects. */
   readonly objects?: readonly Uint32Array[]
   /** The first member that other parsers may read differently, if any. */
   readonly ambiguous?: Issue
@@ -110,13 +109,13 @@ const NOTHING = new Uint8Array(0)
 
 /** The bytes of a JSON body that passed its checks, with the places of the members that Sluice rewrites. */
 export class KeptBody {
-  /** Top-level members in the order of the body, repeated ones included. */
+  /** Top-level members in the order of the body, including repetitions. */
   readonly members: readonly MemberSpan[]
-  /** Top-level members, whatever their names. */
+  /** Number of top-level members of any name. */
   readonly count: number
-  /** The closing brace of the body. */
+  /** Offset of the body's closing brace. */
   readonly close: number
-  /** Null: all parsers read the same of the members that decide. */
+  /** Null: all parsers read the determining members alike. */
   readonly ambiguous: Issue | null
   readonly #packedMarks: Uint32Array
   readonly #objects: readonly Uint32Array[]
@@ -127,7 +126,7 @@ export class KeptBody {
 
   /**
    * @param names of the form; a span has the index of its name
-   * @param released called once, when the bytes are given up before their call is over
+   * @param released called once, when the bytes are released before their call ends
    */
   constructor(
     bytes: Uint8Array,
@@ -145,17 +144,17 @@ export class KeptBody {
     this.#bytes = bytes
   }
 
-  /** Empty once they were released. */
+  /** Empty after `release`. */
   get bytes(): Uint8Array {
     return this.#bytes
   }
 
-  /** Nested members, likewise. A body may have thousands, which most calls do not use. */
+  /** Nested members, read only when needed: a body may have thousands, which most calls do not use. */
   get marks(): readonly MemberSpan[] {
     return (this.#marks ??= spansOf(this.#packedMarks, this.#names))
   }
 
-  /** Members of an object that the digest of the body points at, likewise. @param names by which the object was read */
+  /** Members of an object that the digest of the body refers to. @param names with which the object was read */
   object(nth: number, names: readonly string[]): readonly MemberSpan[] {
     const packed = this.#objects[nth]
     if (packed === undefined) throw new Error('the positions of this object were not kept')
@@ -167,12 +166,12 @@ export class KeptBody {
     return this.#names.includes(name)
   }
 
-  /** The last member of the name, which decides as in `JSON.parse`. */
+  /** The last member with this name, which counts, as in `JSON.parse`. */
   last(name: string): MemberSpan | null {
     return this.members.findLast((member) => member.name === name) ?? null
   }
 
-  /** Gives the bytes up: nothing more is sent to a provider. A stream may last an hour. */
+  /** Releases the bytes once nothing more is sent to a provider, since a stream may last an hour. */
   release(): void {
     if (this.#bytes === NOTHING) return
     this.#bytes = NOTHING

@@ -17,7 +17,7 @@ export function memberNames(schema: TSchema | null): readonly string[] {
 
 /**
  * A value that passed its schema, without the members that the schema does not name, at any depth. An object
- * keeps other members only if its schema mentions them. Order stays.
+ * keeps other members only if its schema allows them explicitly. The order is kept.
  */
 export function knownOf(schema: TSchema, value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value

@@ -1,10 +1,10 @@
 /** Known names that a message suggests for an unknown one. Decision. */
 const NEAREST_NAMES_MAX = 3
-/** Known names that are compared with an unknown one: more would hold up the loop at every miss. Decision. */
+/** Known names that are compared with an unknown one: more would block the loop at every unknown name. Decision. */
 export const NAMES_COMPARED_MAX = 500
-/** Mistakes that a name may contain and still be recognized; a short name fewer. Decision. */
+/** Mistakes that a name may contain and still be recognized; a short name may contain fewer. Decision. */
 const NAME_MISTAKES_MAX = 3
-/** Characters of a caller's name that a message shows and that are compared. Decision. */
+/** Characters of a caller's name that are compared and that a message shows. Decision. */
 const NAME_SHOWN_CHARS_MAX = 96
 
 /** A caller's name in a message: one short line in backticks, without any text that may be a key. */
@@ -18,7 +18,7 @@ export function shown(name: string): string {
 }
 
 /**
- * The known names that a misspelled name may stand for, the nearest first; case does not count.
+ * The known names that were possibly meant by a misspelled name, the nearest first; case is ignored.
  * @param known the first NAMES_COMPARED_MAX are compared
  */
 export function nearest(name: string, known: Iterable<string>): readonly string[] {
@@ -38,7 +38,7 @@ export function nearest(name: string, known: Iterable<string>): readonly string[
     .map((each) => each.name)
 }
 
-/** The end of a message; empty when no name is near. */
+/** The end of a message that suggests names; empty when no name is similar. */
 export function hintOf(names: readonly string[]): string {
   return names.length === 0 ? '' : ` Nearest: ${names.map((name) => `\`${name}\``).join(', ')}.`
 }
@@ -49,12 +49,12 @@ interface Bounds {
   readonly own: string
 }
 
-/** Characters of a beginning that stands for a name. Decision. */
+/** The fewest characters of a prefix that is recognized as a name. Decision. */
 const BEGINNING_CHARS_MIN = 4
 
 /**
- * A beginning is as near as one letter, and so is a name without its author: `embed-1` for `acme/embed-1`. A
- * name with another author is as near as two, and one without its author may have mistakes besides.
+ * A prefix counts as one mistake, and so does a name without its author: `embed-1` for `acme/embed-1`. A
+ * different author counts as two. A name without its author may contain further mistakes.
  */
 function nearness(wanted: string, known: string, { most, own }: Bounds): number {
   const isBare = own.length > wanted.length
@@ -66,9 +66,8 @@ function nearness(wanted: string, known: string, { most, own }: Bounds): number 
 }
 
 /**
- * Insertions, deletions, replacements and swaps of neighbors between two texts; `most` + 1 as soon as there
- * are more. Compares only positions that are at most `most` apart: the cost grows with the length, not with
- * its square.
+ * The number of insertions, deletions, replacements and swaps of neighbors between two texts; `most` + 1 if
+ * there are more. Compares only positions that are at most `most` apart, so the cost is linear in the length.
  */
 export function editDistance(one: string, other: string, most: number): number {
   const far = most + 1
@@ -108,5 +107,5 @@ export function editDistance(one: string, other: string, most: number): number {
 
 /** Characters of a text that are compared. */
 const ROW_MAX = 256
-/** The three rows of costs, reused: a name among thousands allocates none. */
+/** The three rows of costs, reused, so that comparing thousands of names allocates nothing. */
 const ROWS = [new Int32Array(ROW_MAX + 1), new Int32Array(ROW_MAX + 1), new Int32Array(ROW_MAX + 1)] as const

@@ -11,9 +11,9 @@ interface Shape {
 }
 
 /**
- * A value without the optional members that are null although their shape does not accept null, at any
- * depth: clients in many languages write omitted members as null. Members that accept null keep it, since it
- * has a meaning there. A value without such members is returned itself, not a copy.
+ * A value without the optional members that are null although their shape does not accept null, at any depth:
+ * clients in many languages write omitted members as null. Members that accept null keep it, since it has a
+ * meaning there. A value without such members is returned without a copy.
  */
 export function withoutNulls(schema: TSchema, value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
@@ -25,7 +25,7 @@ export function withoutNulls(schema: TSchema, value: unknown): unknown {
     : ofObject(shape, value)
 }
 
-/** The first branch that accepts the value without its nulls; the value unchanged when none does. */
+/** The value without its nulls, for the first branch that then accepts it; unchanged when no branch does. */
 function ofUnion(branches: readonly TSchema[], value: object): unknown {
   for (const branch of branches) {
     const without = withoutNulls(branch, value)
@@ -39,7 +39,7 @@ function ofArray(items: TSchema, value: readonly unknown[]): readonly unknown[] 
   for (let at = 0; at < value.length; at++) {
     const item = withoutNulls(items, value[at])
     if (item === value[at]) continue
-    // Copied only now: a list may hold millions of numbers.
+    // Copied only when something changes, since a list may contain millions of numbers.
     without ??= value.slice()
     without[at] = item
   }
@@ -65,6 +65,6 @@ function ofObject(shape: Shape, value: object): object {
     hasChanged ||= without !== member
     kept.push([name, without])
   }
-  // Defines own members whatever their names, even `__proto__`.
+  // Defines own members of any name, even `__proto__`.
   return hasChanged ? Object.fromEntries(kept) : value
 }

@@ -6,10 +6,10 @@ import { editDistance } from './nearest.ts'
 export const IGNORED_NAMES_MAX = 20
 /** Characters of such a name. Decision. */
 const IGNORED_NAME_CHARS_MAX = 64
-/** Letters of a name from which one edit is a slip: shorter names are one edit from many. */
+/** The fewest letters of a name for which one edit counts as a typing error: shorter names are one edit away from many others. */
 const SLIP_CHARS_MIN = 4
 
-/** Names by which other gateways know members of Sluice. */
+/** Other gateways' names for members of Sluice. */
 const EQUIVALENTS: Readonly<Record<string, string>> = {
   max_budget: 'limit',
   budget_duration: 'limit_reset',
@@ -27,9 +27,9 @@ const EQUIVALENTS: Readonly<Record<string, string>> = {
 export interface OtherMember {
   /** JSON pointer. */
   readonly path: string
-  /** For a header: dots between levels, and nothing that a header or a list with commas could not have. */
+  /** The name for a header: levels are joined by dots, and characters that are not allowed in a header or a comma-separated list are removed. */
   readonly name: string
-  /** The known member that was probably meant; null when no name is near. */
+  /** The known member that was probably meant; null when no name is similar. */
   readonly meant: string | null
 }
 
@@ -45,7 +45,7 @@ interface Place {
   readonly name: string
 }
 
-/** Members of a body that are compared with all known ones. Decision: ten times those that are named. */
+/** The most members of a body that are compared with all known ones. Decision: ten times as many as are reported. */
 export const COMPARED_MAX = 200
 
 const TOP: Place = { path: '', name: '' }
@@ -53,8 +53,8 @@ const NONE: readonly OtherMember[] = []
 
 /**
  * Members of a body that its schema does not name, at any depth. The body may have failed the schema.
- * @param unread a member that is not looked into
- * @returns the first IGNORED_NAMES_MAX, then as many that were meant to be others
+ * @param unread a member whose value is not examined
+ * @returns the first IGNORED_NAMES_MAX, then as many that are probably misspelled
  */
 export function otherMembers(schema: TSchema, body: unknown, unread?: string): readonly OtherMember[] {
   let found: OtherMember[] | null = null
@@ -85,7 +85,7 @@ export function otherMembers(schema: TSchema, body: unknown, unread?: string): r
       const known = Object.hasOwn(properties, name) ? properties[name] : others
       if (known === undefined)
         add(otherOf(name, place, compared++ < COMPARED_MAX ? Object.keys(properties) : []))
-      // The paths of plain values would be made for nothing, in each call.
+      // Skips plain values, whose paths would be built in vain in each call.
       else if (typeof known === 'object' && typeof member === 'object')
         visit(known, member, within(place, name))
     }
@@ -94,7 +94,7 @@ export function otherMembers(schema: TSchema, body: unknown, unread?: string): r
   return found ?? NONE
 }
 
-/** Whether the schema accepts no other members than those that it names. */
+/** Whether the schema accepts only the members that it names. */
 export function isClosed(schema: TSchema & { readonly additionalProperties?: unknown }): boolean {
   return schema.additionalProperties === false
 }

@@ -6,7 +6,7 @@ const SMALLER_MAXIMUM =
   'if the affordable number is 0 or too small,'
 const RESET = 'A limit with an interval resets at `metadata.reset_at`; a lifetime limit never resets.'
 
-/** What a caller or an operator can do about a failure, beyond the failure's text; the pages of the error types show it. */
+/** What a caller or an operator can do about a failure, in addition to the failure's text; shown on the pages of the error types. */
 const REMEDIES: Readonly<Record<FailureName, string>> = {
   route_unknown:
     'Compare the path with the API reference: API paths begin with /api/v1, SCIM paths with /scim/v2.',

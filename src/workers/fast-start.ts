@@ -29,9 +29,11 @@ const HEAD_BYTES = 8
 /** Contents of the box at a path of types. */
 function inside(file: Buffer, ...path: readonly string[]): Buffer {
   return path.reduce((outer, type) => {
-    for (let at = 0; at < outer.length; at += outer.readUInt32BE(at)) {
+    for (let at = 0, size = 0; at < outer.length; at += size) {
+      size = outer.readUInt32BE(at)
+      if (size < HEAD_BYTES) throw new RangeError(`an MP4 box of ${size} bytes`)
       if (outer.toString('latin1', at + 4, at + HEAD_BYTES) === type)
-        return outer.subarray(at + HEAD_BYTES, at + outer.readUInt32BE(at))
+        return outer.subarray(at + HEAD_BYTES, at + size)
     }
     throw new RangeError(`missing MP4 box ${type}`)
   }, file)

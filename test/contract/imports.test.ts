@@ -3,7 +3,12 @@ import t from 'tap'
 import { readSources, ROOT, sourceFile } from '../support/source.ts'
 import { barrels, importTable, wrongDirections } from './import-rules.ts'
 import { importCycles } from './imports/import-cycles.ts'
-import { frontEndImports, packagesAbroad, socketsOutsideGate } from './imports/package-rules.ts'
+import {
+  frontEndImports,
+  packagesAbroad,
+  packagesLoadedEarly,
+  socketsOutsideGate,
+} from './imports/package-rules.ts'
 import { idleSubjectRows, wrongSubjects } from './imports/subject-rules.ts'
 
 const src = readSources('src')
@@ -134,3 +139,22 @@ t.test('finds a named value import of uWebSockets.js, and accepts a default one 
   t.same(frontEndImports(planted).wrongForm.length, 1)
   t.equal(frontEndImports(planted).by.length, 2)
 })
+
+t.test(
+  'processes of a node load the S3 client, the encoder of clips and others only when they use them',
+  async (t) => {
+    for (const entry of ['front', 'runner', 'serve'])
+      t.same(packagesLoadedEarly(src, `src/server/main/${entry}.ts`), [], entry)
+    const planted = [
+      sourceFile(
+        'src/server/main/a.ts',
+        "import { b } from '../storage/b.ts'\nconst c = await import('../storage/c.ts')",
+      ),
+      sourceFile('src/server/storage/b.ts', "import { S3Client } from '@aws-sdk/client-s3'"),
+      sourceFile('src/server/storage/c.ts', "import { S3Client } from '@aws-sdk/client-s3'"),
+    ]
+    t.same(packagesLoadedEarly(planted, 'src/server/main/a.ts'), [
+      'src/server/storage/b.ts:1 @aws-sdk/client-s3',
+    ])
+  },
+)

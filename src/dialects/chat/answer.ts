@@ -17,13 +17,13 @@ const DONE = 'data: [DONE]\n\n'
 export class ChatEvents implements TextEvents {
   readonly silence = SILENCE
   readonly #head: TextHead
-  /** The caller asked for the usage in OpenAI's form, an event without choices. */
+  /** The caller asked for the usage in OpenAI's form: a separate event without choices. */
   readonly #isUsageAlone: boolean
   /** Begins every event. */
   #prefix: string
   /** Choices whose role was sent. */
   readonly #begun = new Map<number, BegunChoice>()
-  /** Events of a provider that speaks chat have what it reports. */
+  /** Events of a chat provider were passed on; they contain what the provider reports. */
   #isPassed = false
 
   constructor(head: TextHead, { isUsageAlone }: Pick<TextRequest, 'isUsageAlone'>) {
@@ -193,7 +193,7 @@ export class WholeChat implements WholeText {
     }))
     const object = 'chat.completion'
     const reported = tier === undefined ? null : { service_tier: tier }
-    // Clients that validate want the member, and take null.
+    // Validating clients require the member and accept null.
     return { id, object, created, model, provider, ...reported, system_fingerprint: null, choices, usage }
   }
 
@@ -238,7 +238,7 @@ export class CallFragments {
     return deltaOf({ index: this.#count++, ...wholeCall(call, '') })
   }
 
-  /** JSON of the delta with the next of its arguments, or of its text. */
+  /** JSON of the delta with the next fragment of its arguments or text. */
   add(text: string): string {
     const member = this.#isFreeform ? { custom: { input: text } } : { function: { arguments: text } }
     return deltaOf({ index: Math.max(0, this.#count - 1), ...member })
@@ -267,17 +267,17 @@ export type ReasoningDetail = Readonly<Record<string, unknown>> & {
 }
 
 /**
- * The reasoning of one choice as OpenRouter's clients read it: each block an entry of its own, in order. The
- * mapping table of part D.
+ * The reasoning of one choice as OpenRouter's clients read it: each block is a separate entry, in order.
+ * Source: the mapping table of part D.
  */
 export class ReasoningDetails {
   /** Entries so far. */
   #count = 0
-  /** The entry that a text goes on with; null: none. */
+  /** The type of the open entry, which further text continues; null: no entry is open. */
   #open: 'reasoning.text' | 'reasoning.summary' | null = null
   #lastCall: string | null = null
 
-  /** Called for each call of a tool: its signature names it. */
+  /** Called for each tool call: a signature names its call by this id. */
   called(id: string): void {
     this.#lastCall = id
   }
@@ -301,13 +301,13 @@ export class ReasoningDetails {
     return { type: 'reasoning.encrypted', data, ...named, format, index: this.#count++ }
   }
 
-  /** The entry of a text has a member for its signature. Without a text only Anthropic's stands there. */
+  /** The entry of a text has a member for its signature. Without a text, only Anthropic's signature is written in it. */
   #isSigned(format: string): boolean {
     return this.#open === 'reasoning.text' || (this.#open === null && format === SIGNATURE_FORMATS.messages)
   }
 }
 
-/** Puts a fragment to the entries of a whole answer. */
+/** Adds a fragment to the entries of a whole answer. */
 export function addDetail(details: ReasoningDetail[], fragment: ReasoningDetail): void {
   const last = details.at(-1)
   if (last?.index !== fragment.index) details.push(fragment)

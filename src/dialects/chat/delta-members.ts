@@ -14,18 +14,18 @@ const REFUSAL = 64
 /** The first of `NO_NULL`; the others have the next bits. */
 const FIRST_NO_NULL = 128
 
-/** Members, other than those that are read, whose null validating clients refuse; the name is not output. */
+/** Members that Sluice does not read and in which validating clients refuse null. `name` does not count as output. */
 const NO_NULL = ['name', 'audio', 'images']
 const IMAGES = FIRST_NO_NULL << NO_NULL.indexOf('images')
 
 /** `delta` of an event's choice, or `message` of an answer's. */
 export class DeltaMembers implements Members {
   readonly itemsMax = 0
-  /** The role of the assistant was there. */
+  /** The delta has the assistant's role. */
   hasRole = false
-  /** The opening quote of `content`; -1: `content` is absent, or not a text. */
+  /** Offset of the opening quote of `content`; -1: `content` is absent, or not a text. */
   textAt = -1
-  /** The place after the closing quote of that text. */
+  /** Offset after the closing quote of that text. */
   textEnd = -1
   /** Its bytes in UTF-8, decoded. */
   textBytes = 0
@@ -37,7 +37,7 @@ export class DeltaMembers implements Members {
   readonly #content: ContentParts
   readonly #parts: PartMembers
   readonly #seen = new SeenMembers()
-  /** The same reasoning may stand in three members: the longest counts. */
+  /** Three members may repeat the same reasoning, so the longest of them counts. */
   #reasoningBytes = 0
   /** The value of `reasoning_content`, when it is a text. */
   #thought: Span | null = null
@@ -107,7 +107,7 @@ export class DeltaMembers implements Members {
     return ODD
   }
 
-  /** Some providers write null, or the empty string. */
+  /** Reads the role; some providers write null or the empty string. */
   #role(at: number, depth: number): number {
     const { json } = this.#walk
     if (!this.#seen.isFirst(ROLE)) return ODD
@@ -131,7 +131,7 @@ export class DeltaMembers implements Members {
     return end
   }
 
-  /** The list becomes the text of its parts; their reasoning follows at the end of the delta. */
+  /** Replaces the list by the text of its parts; their reasoning is written at the end of the delta. */
   #list(at: number, depth: number): number {
     const parts = this.#content
     parts.clear()
@@ -190,7 +190,7 @@ export class DeltaMembers implements Members {
     return end
   }
 
-  /** DeepSeek's name for it, which clients of OpenRouter do not read: the text goes out under both names. */
+  /** DeepSeek's name for the reasoning. OpenRouter's clients do not read it, so the text is written under both names. */
   #reasoningContent(at: number, depth: number): number {
     const end = this.#reasoning(REASONING_CONTENT, at, depth)
     const hasText = this.#walk.json.bytes[at] === QUOTE && end > at + 2
@@ -202,7 +202,7 @@ export class DeltaMembers implements Members {
     const { json } = this.#walk
     if (json.bytes[at] !== OPEN_LIST) return this.#walk.cut(json.value(at, depth))
     const end = this.#reasoning(DETAILS, at, depth)
-    // A detail may have no text that can be read: it is sealed, and belongs to the next request.
+    // A detail may be encrypted and have no readable text; the next request has to return it.
     if (end > at + 2) this.#output.isThere = true
     return end
   }

@@ -24,7 +24,7 @@ import { isPictureUrl } from '../prompt/media.ts'
 /**
  * @param body has passed the schema
  * @param bytes of the whole body
- * @param escaped of them, bytes that escapes take beyond their characters
+ * @param escaped those of `bytes` that escapes take beyond their characters
  * Failure: not_supported, with the member as its issue.
  */
 export function chatInputOf(
@@ -90,7 +90,7 @@ type Kind = keyof MediaCounts
 
 interface MediaPart {
   readonly kind: Kind
-  /** The member of the part that has its content, where that is not named as its type. */
+  /** The member of the part that has its content, unless it has the name of the type. */
   readonly within?: string
   /** The member of the content that has the data. */
   readonly member: string
@@ -104,12 +104,12 @@ const MEDIA: ReadonlyMap<string, MediaPart> = new Map([
   ['file', { kind: 'file', member: 'file_data' }],
 ])
 
-/** Parts that are texts, whatever these say, with the member that has the text, or a list of parts. */
+/** Types of text parts, with the members that hold the text or a list of parts. */
 const TEXTS: ReadonlyMap<string, ReadonlySet<string>> = new Map(
   ['text', 'refusal', 'thinking', 'reasoning'].map((type) => [type, new Set([type])]),
 )
 
-/** @param bytes of the whole body @param escaped of them, bytes that escapes take beyond their characters */
+/** @param bytes of the whole body @param escaped those of `bytes` that escapes take beyond their characters */
 export function chatSizeOf(chat: ChatBody, bytes: number, escaped = 0): TextSize {
   const { messages, response_format } = chat
   const media = new CountedMedia()
@@ -132,7 +132,7 @@ function addMessage(media: CountedMedia, message: Members, at: string): void {
   // The provider reads the sound of an earlier answer, which it has stored.
   if ((membersOf(audio)['id'] ?? null) !== null) media.add('audio', null)
   else if (namesContentBeside(membersOf(audio))) media.add('file', null)
-  // Some servers read pictures there, which models wrote in earlier turns.
+  // Some servers also read the pictures in this member, which models made in earlier turns.
   addImages(media, images ?? [])
   if (Array.isArray(content))
     for (const [place, part] of content.entries()) addPart(media, membersOf(part), `${at}/content/${place}`)
@@ -164,7 +164,7 @@ function addPart(media: CountedMedia, part: Members, at: string | null): void {
   })
 }
 
-/** A text, whose parts may be others, or a part of an unknown type. */
+/** A text, whose parts may be of other types, or a part of an unknown type. */
 function addOther(media: CountedMedia, part: Members): void {
   const type = String(part['type'])
   if (!TEXTS.has(type)) {

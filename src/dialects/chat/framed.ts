@@ -7,9 +7,9 @@ import { KnownCalls, type NamedCall } from './tool-calls.ts'
 
 type Made = Record<string, unknown>
 
-/** Members of an answer of which the first event decides. */
+/** Members of an answer whose value is that of the first event. */
 const FIRST: ReadonlySet<string> = new Set(['id', 'created', 'model'])
-/** Members of a delta whose fragments are one text, and those whose items are one list. */
+/** Members of a delta whose fragments are joined to one text, and those whose items are joined to one list. */
 const TEXTS: ReadonlySet<string> = new Set(['reasoning', 'reasoning_content', 'refusal'])
 const LISTS: ReadonlySet<string> = new Set(['annotations', 'images'])
 
@@ -42,7 +42,7 @@ export class GatheredChat implements GatheredAnswer {
     return { ...this.#top, object: 'chat.completion', choices: choices.map((choice) => choice.whole()) }
   }
 
-  /** Null: a call has asked for fewer. */
+  /** Null: the index exceeds the number of choices that a call can request. */
   #choiceOf(index: number): GatheredChoice | null {
     const known = this.#choices.get(index)
     if (known !== undefined) return known
@@ -86,7 +86,7 @@ class GatheredChoice {
     return (this.#choice['finish_reason'] ?? '') !== ''
   }
 
-  /** @returns false: a member that is read is of another type */
+  /** @returns false: a member that Sluice reads has a wrong type */
   add({ delta, index: _, logprobs, ...choice }: Members): boolean {
     keepLast(this.#choice, choice)
     if (isObject(logprobs))
@@ -123,7 +123,7 @@ class GatheredChoice {
     return true
   }
 
-  /** Each piece of a sound is base64 by itself. */
+  /** Each piece of a sound is encoded as base64 separately. */
   #sound(value: unknown): boolean {
     if (!isObject(value)) return false
     const { data, transcript, ...more } = value
@@ -190,7 +190,7 @@ function madeIn(into: Made, name: string): Made {
   return made
 }
 
-/** Nulls say nothing. @param first members of which the first value counts */
+/** Nulls are ignored. @param first members whose first value counts */
 function keepLast(into: Made, members: Members, first?: ReadonlySet<string>): void {
   for (const [name, value] of Object.entries(members))
     if (value !== null && value !== '' && !(first?.has(name) === true && name in into)) into[name] = value
@@ -200,7 +200,7 @@ function addText(into: Made, name: string, value: unknown): void {
   if (typeof value === 'string') into[name] = textOf(into[name]) + value
 }
 
-/** Lists go on with each fragment; the last of other values counts. */
+/** Lists grow with each fragment; of other values, the last one counts. */
 function addItems(into: Made, name: string, value: unknown): void {
   if (!Array.isArray(value)) return keepLast(into, { [name]: value })
   const list: unknown[] = Array.isArray(into[name]) ? into[name] : []
@@ -208,7 +208,7 @@ function addItems(into: Made, name: string, value: unknown): void {
   into[name] = list
 }
 
-/** The function of a call: arguments come in fragments, or as the object that they are. */
+/** The function of a call: arguments come in fragments, or as one object. */
 function addCalled(into: Made, called: unknown): boolean {
   if (!isObject(called)) return false
   const { name, arguments: json, ...more } = called
@@ -233,10 +233,10 @@ function addDetail(details: Made[], value: unknown): boolean {
   return details.length <= DETAILS_MAX
 }
 
-/** Entries of reasoning of a choice: a search through them for each fragment is short. Decision. */
+/** The most reasoning entries of a choice, so that the search through them for each fragment stays short. Decision. */
 const DETAILS_MAX = 1_024
 
-/** Neighbours of one kind are one part. */
+/** Consecutive parts of the same kind become one part. */
 function addPart(parts: Made[], part: Members): void {
   const { type = 'text', text, thinking } = part
   const last = parts.at(-1)

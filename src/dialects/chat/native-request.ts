@@ -24,9 +24,9 @@ export function chatRequest<H>(
 }
 
 export interface AddedTerms {
-  /** Each event of usage has to be asked for. */
+  /** A provider sends the usage of a stream only on request. */
   readonly isStream: boolean
-  /** The most tokens of an answer, by the provider's name for it; null: the provider gets none of ours. */
+  /** The most tokens of an answer, by the provider's name for it; null: Sluice adds no maximum. */
   readonly tokensMax: { readonly name: NativeTerms['tokensMember']; readonly tokens: number } | null
 }
 
@@ -44,7 +44,7 @@ function has(body: KeptBody, name: string): boolean {
   return member !== null && !isNull(body, member)
 }
 
-/** Asks for the usage, and leaves the caller's other options of the stream. */
+/** Requests the usage and keeps the caller's other stream options. */
 function usageEdits(body: KeptBody): readonly BodyEdit[] {
   const options = body.last('stream_options')
   const member = `"${INCLUDE_USAGE}":true`
@@ -59,8 +59,8 @@ function usageEdits(body: KeptBody): readonly BodyEdit[] {
 }
 
 /**
- * The changes for a provider that refuses members which it does not know. Members that no table of ours
- * knows still go out: the provider decides.
+ * The changes for a provider that refuses members which it does not know. Members that are in no table of
+ * Sluice are still sent: the provider decides.
  */
 export function strictEdits(body: KeptBody): StrictEdits {
   const strict = new StrictEdits(body)
@@ -79,8 +79,9 @@ const DETAILS = 'reasoning_details'
 const NO_EDITS = { edits: [], dropped: [] } as const
 
 /**
- * Reasoning that the caller gives back, in the members that the provider takes. Sluice shows it as `reasoning`,
- * and a provider that thinks in a loop of tools refuses the next step without its own `reasoning_content`.
+ * Reasoning that the caller gives back, in the members that the provider takes. Sluice shows it as
+ * `reasoning`; providers that reason between tool calls refuse the next step without their own
+ * `reasoning_content`.
  */
 export function reasoningEdits(
   body: KeptBody,
@@ -138,7 +139,7 @@ function areInOne({ bytes }: KeptBody, one: MemberSpan, other: MemberSpan): bool
   return true
 }
 
-/** The effort of `reasoning` is passed on, and the rest is named. */
+/** Passes on the effort of `reasoning` and reports its other members as dropped. */
 function editReasoning(body: KeptBody, strict: StrictEdits): void {
   const member = body.last('reasoning')
   if (member === null) return
@@ -163,10 +164,10 @@ function editReasoning(body: KeptBody, strict: StrictEdits): void {
   strict.edits.push({ kind: 'set', name: 'reasoning_effort', json })
 }
 
-/** Bytes of a value that is parsed here; the value of each member that has a default is shorter. */
+/** The most bytes of a value that is parsed here; every default value is shorter. */
 const SMALL_BYTES_MAX = 4_096
 
-/** The value of a short object; null: it is long. */
+/** The value of a short object; null: longer than SMALL_BYTES_MAX. */
 function smallValue({ bytes }: KeptBody, { start, end }: MemberSpan): object | null {
   if (end - start > SMALL_BYTES_MAX) return null
   const value: unknown = JSON.parse(Buffer.from(bytes.subarray(start, end)).toString())

@@ -16,7 +16,7 @@ import { Free, maybe, OPEN } from '../../schemas/inference/text-members.ts'
 
 type Finish = Extract<WrittenPart, { readonly kind: 'finish' }>
 
-/** Words for an end; every other word is a stop. */
+/** Finish reasons by the provider's word; every other word means a stop. */
 const REASONS: ReadonlyMap<string, FinishReason> = new Map([
   ['length', 'length'],
   ['max_tokens', 'length'],
@@ -32,9 +32,9 @@ export class ChatParts extends PartEvents {
   readonly #calls = new ChatCalls(this.#queue)
   /** The choice has begun. */
   #index: number | null = null
-  /** The last that came: some servers write one in each chunk. Null: the choice has not ended. */
+  /** The last finish reason: some servers write one in each chunk. Null: the choice has not ended. */
   #finish: Finish | null = null
-  /** What waited for the end was written; null: it has not come. */
+  /** Result of writing the parts that waited for the end; null: the end has not come. */
   #ended: Outcome<null> | null = null
   #usage: TokenUsage | null = null
 
@@ -42,7 +42,7 @@ export class ChatParts extends PartEvents {
     return super.heldBytes + this.#queue.heldBytes
   }
 
-  /** The last usage that the provider reported; null: none, not numbers, or no output after some was sent. */
+  /** The last usage that the provider reported; null when there is none, it is not numeric, or it reports zero output although output was sent. */
   get usage(): TokenUsage | null {
     const usage = this.#usage
     return usage !== null && this.hasOutput && usage.output + usage.reasoning === 0 ? null : usage
@@ -61,7 +61,7 @@ export class ChatParts extends PartEvents {
     return super.end() ?? this.#end()
   }
 
-  /** The mark of the end is missing in many streams. */
+  /** Many streams lack the end mark. */
   get finalParts(): readonly WrittenPart[] {
     this.#end()
     return this.given()
@@ -87,7 +87,7 @@ export class ChatParts extends PartEvents {
     const { delta, finish_reason: finish } = choice
     const index = choice.index ?? 0
     this.#index ??= index
-    // One was asked for.
+    // Only one choice was requested.
     if (index !== this.#index) return INVALID
     this.#tell((choice as Members)['usage'])
     const failure = delta === null || delta === undefined ? null : this.#addDelta(delta)
@@ -128,7 +128,7 @@ export class ChatParts extends PartEvents {
     if (this.#ended === null) {
       const failure = this.#calls.end()
       this.#ended = failure === null ? ok(null) : { ok: false, failure }
-      // Servers that were given the tool to call stop with the same word as after a text.
+      // When the request names the tool to call, servers report the same word as after a text.
       const isCall = finish.reason === 'stop' && this.#queue.calls > 0
       if (failure === null) this.write(isCall ? { ...finish, reason: 'tool_calls' } : finish)
     }
@@ -140,20 +140,20 @@ export class ChatParts extends PartEvents {
   }
 }
 
-/** The call of the form that tools replaced has neither id nor index; servers that write both mean one call. */
+/** `function_call`, the predecessor of `tool_calls`, has neither id nor index; servers that write both members mean the same call. */
 function callsIn({ tool_calls: calls, function_call: call }: ChoiceDelta): readonly CallFragment[] {
   if (calls !== null && calls !== undefined && calls.length > 0) return calls
   return call === null || call === undefined ? [] : [{ index: 0, function: call }]
 }
 
-/** Failures: also upstream_invalid for an error without a choice that ended so, and without choices. */
+/** Failures: also upstream_invalid for an error unless a choice ended with it, and for an answer without choices. */
 export function chatWhole(body: Buffer): WholeRead<WholeParts> {
   const { choices, ...head } = parsed(body) ?? {}
   if (!Array.isArray(choices) || !choices.every((choice) => isObject(membersOf(choice)['message'])))
     return NO_ANSWER
   const asDeltas = choices.map((choice) => {
     const { message, finish_reason: finish, ...more } = membersOf(choice)
-    // A whole answer has come to its end, whether it says so or not.
+    // A whole answer is complete even without a finish reason.
     return { ...more, delta: message, finish_reason: (finish ?? '') === '' ? 'stop' : finish }
   })
   return new ChatParts(CLEANED_LATER).whole([{ ...head, choices: asDeltas }])
@@ -185,7 +185,7 @@ export class ChatCalls {
   }
 
   /**
-   * A signature is that of the call whose id it has. Gemini's may come before its call.
+   * A signature belongs to the call with the same id. Gemini's may come before its call.
    * @param next fragments that come with it
    */
   sign({ part, id }: SignedPart, next: readonly CallFragment[]): Failure | null {
@@ -215,7 +215,7 @@ export class ChatCalls {
     return this.#count < TOOLS_MAX ? this.#queue.begin(this.#count++) : null
   }
 
-  /** What was kept for the call is its own from now on, with the same weight. */
+  /** Moves the kept signature to its call; its size counts as before. */
   #signEarly(call: OpenCall, id: string): void {
     call.signature = this.#early.get(id)?.signature ?? null
     this.#early.delete(id)
@@ -228,7 +228,7 @@ type Signed = Extract<WrittenPart, { kind: 'signature' }>
 export type ChatPart =
   { readonly part: Exclude<WrittenPart, Signed> } | { readonly part: Signed; readonly id: string | null }
 
-/** In the order in which models write. */
+/** The parts of a delta, in the order in which models write. */
 export function deltaParts({
   reasoning_details: details,
   reasoning,
@@ -272,7 +272,7 @@ function detailIn(detail: Detail): readonly ChatPart[] {
         ? []
         : [{ part: { kind: 'reasoning', choice: 0, text: summary ?? '', isSummary: true } }]
     case 'reasoning.encrypted':
-      // Anthropic alone has reasoning that stands for itself.
+      // Only Anthropic has redacted reasoning, which needs no text.
       return signed(data, detail, format === SIGNATURE_FORMATS.messages ? 'redacted' : 'reasoning')
     default:
       return []
@@ -293,7 +293,7 @@ const Text = maybe(Type.String())
 
 const Index = maybe(Type.Integer({ minimum: 0 }))
 
-// Some servers write the arguments as the object that they are.
+// Some servers write the arguments as an object instead of its JSON text.
 const Called = maybe(Type.Object({ name: Text, arguments: maybe(Type.Union([Type.String(), Free])) }, OPEN))
 
 const Fragment = Type.Object({ index: Index, id: Text, function: Called }, OPEN)
@@ -308,7 +308,7 @@ const Detail = Type.Object(
 
 export type Detail = Static<typeof Detail>
 
-/** Mistral writes parts, those of `thinking` with parts of their own. */
+/** Mistral writes parts; those of type `thinking` contain further parts. */
 const Part = Type.Object(
   { type: Text, text: Text, thinking: maybe(Type.Union([Type.String(), Type.Array(Free)])) },
   OPEN,
@@ -327,7 +327,7 @@ const ChoiceDelta = Type.Object(
   OPEN,
 )
 
-/** What a choice says, in a stream or in a whole answer. */
+/** A choice of a stream's event or of a whole answer. */
 export type ChoiceDelta = Static<typeof ChoiceDelta>
 
 export type DeltaPart = string | Static<typeof Part>
@@ -343,7 +343,7 @@ const Event = Type.Object({ choices: maybe(Type.Array(Choice)) }, OPEN)
 
 const EVENT = Compile(Event)
 
-/** Null: a member that is read is of another type. */
+/** Null: a member that Sluice reads has a wrong type. */
 export function chatEventOf(event: Readonly<Record<string, unknown>>): Static<typeof Event> | null {
   return EVENT.Check(event) ? event : null
 }

@@ -67,7 +67,7 @@ function readTools(tools: NonNullable<ChatBody['tools']>, others: Others): reado
   })
 }
 
-/** Null: it is no tool that the caller runs. */
+/** Null: not a tool that the caller runs. */
 function readTool(tool: Members, path: JsonPath, others: Others): PromptTool | null {
   if (tool['type'] === 'function') {
     others.addRest(tool, TOOL, { path })
@@ -153,7 +153,7 @@ function readTurn(message: ChatMessage, path: JsonPath, others: Others): Turn {
   }
 }
 
-/** The place that a message marks is the end of its last part, which is no reasoning. */
+/** A cache mark on a message applies to the end of its last part that is not reasoning. */
 function ended<P extends Turn['parts'][number]>(
   parts: readonly P[],
   message: Members,
@@ -257,7 +257,7 @@ function readCalls(list: unknown, path: JsonPath, others: Others): readonly Prom
   })
 }
 
-/** Some clients write the object itself. */
+/** Some clients write an object instead of its JSON text. */
 function argumentsOf(value: unknown): string {
   if (isObject(value)) return JSON.stringify(value)
   const text = textOf(value) ?? ''

@@ -46,7 +46,7 @@ const INNER: ReadonlyMap<string, ReadonlySet<string>> = new Map(
   ]),
 )
 
-/** Parts of a message. Empty texts say nothing, and some providers refuse them. */
+/** Parts of a message. Empty texts are left out: some providers refuse them. */
 export function readChatContent(content: unknown, path: JsonPath, others: Others): readonly ChatPart[] {
   if (typeof content === 'string') return content === '' ? [] : [{ kind: 'text', text: content, cache: null }]
   if (!Array.isArray(content)) return []
@@ -58,7 +58,7 @@ export function readChatContent(content: unknown, path: JsonPath, others: Others
   return speaking(parts, isEmptyText, () => others.add('cache_control', path))
 }
 
-/** Null: the form has no such part. */
+/** Null: the dialect has no such part. */
 function readPart(part: Members, path: JsonPath, others: Others): ChatPart | null {
   const type = String(part['type'])
   const name = Object.hasOwn(CONTENTS, type) ? CONTENTS[type] : undefined
@@ -95,7 +95,7 @@ function fileOf(inner: Members, located: Located): ChatPart | null {
   return media === null ? null : { kind: 'file', media, filename: textOf(inner['filename']), ...located }
 }
 
-/** A part as chat has it. @param isCut the provider takes places of its cache */
+/** A part as chat has it. @param isCut the provider accepts cache marks */
 export function writeChatPart(part: ChatPart, isCut: boolean): Members {
   const content = contentOf(part)
   return isCut && part.cache !== null ? { ...content, ...cacheControl(part.cache) } : content
@@ -121,7 +121,7 @@ function contentOf(part: ChatPart): Members {
   }
 }
 
-/** An id has no URL: such a request is refused. */
+/** A file id has no URL: a request with one is refused. */
 function urlOf(media: Media): string {
   return urlOfMedia(media) ?? ''
 }
@@ -145,7 +145,7 @@ export interface ReadDetails {
 
 const TYPES: ReadonlySet<unknown> = new Set(['reasoning.text', 'reasoning.summary', 'reasoning.encrypted'])
 
-/** @param text `reasoning` of the same message, which counts where no detail has a text @param callIds of the message */
+/** @param text `reasoning` of the same message, used when no detail has a text @param callIds of the message */
 export function readDetails(
   details: readonly unknown[],
   text: string,
@@ -171,7 +171,7 @@ export function readDetails(
 
 const TEXT_MEMBERS = ['text', 'summary'] as const
 
-/** Some clients give back the fragments of a stream, each by itself: those of one entry have its index. */
+/** Some clients send the fragments of a stream as separate entries: fragments of one entry have the same index. */
 function joinedFragments(details: readonly Members[]): readonly Members[] {
   const entries: Members[] = []
   for (const detail of details) {
@@ -277,7 +277,7 @@ function isSignedWithin(part: PromptReasoning, before: Members | undefined): boo
   return part.text === '' ? isUnsigned(before) : format === UNKNOWN_FORMAT
 }
 
-/** Encrypted data after it would be read as its signature. */
+/** Whether encrypted data after the detail would be read as its signature. */
 function isUnsigned(detail: Members | undefined): boolean {
   const type = detail?.['type']
   return type === 'reasoning.summary' || (type === 'reasoning.text' && detail?.['signature'] === undefined)

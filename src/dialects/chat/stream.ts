@@ -16,25 +16,25 @@ import type { ThinksIn } from '../../schemas/models/protocols.ts'
 
 const DATA = 'data: '
 const LINE_ENDS = Buffer.from('\n\n')
-/** Bytes of an event before its choices that are compared with the next event's. */
+/** The most bytes before the choices of an event that are compared with those of the next event. */
 const KNOWN_BYTES_MAX = 4 * 1_024
 
 /** An event's bytes before its choices. */
 interface Known {
-  /** As the provider wrote them. */
+  /** The bytes as the provider wrote them. */
   readonly from: Buffer
-  /** As they are passed on, after `data: `. */
+  /** The bytes that are passed on, after `data: `. */
   readonly to: Buffer
   readonly state: TopState
 }
 
-/** An event whose text alone may differ from that of the next ones. */
+/** An event that later events may repeat with another text. */
 interface Repeated {
   /** The provider's bytes up to the text, with its opening quote. */
   readonly before: Buffer
   /** The provider's bytes from the closing quote on. */
   readonly after: Buffer
-  /** The bytes passed on before the text; `putAfter` has those after it, with the end of the event. */
+  /** The bytes passed on before the text; `putAfter` contains the bytes after it, including the end of the event. */
   readonly put: Buffer
   readonly putAfter: Buffer
   readonly choices: ReadChoice[]
@@ -45,7 +45,7 @@ interface Repeated {
 
 /** Bytes around the text of an event that may be repeated. */
 const REPEATED_BYTES_MAX = 1_024
-/** Times that a stream's events are looked at for what they repeat; some differ in more than their text. */
+/** The most attempts per stream to find a repeated event; in some streams the events differ in more than their text. */
 const LOOKS_MAX = 4
 
 /**
@@ -53,8 +53,9 @@ const LOOKS_MAX = 4
  * replaces, adds and takes out, and what it counts. All other bytes stay as they came. Clients that validate
  * refuse null in many members: those are taken out, and missing members are added.
  *
- * The events of one stream begin alike: what stands before the choices is walked over once, then compared.
- * Most of them differ in one text alone: then all around the text is compared, and the text is read.
+ * The events of one stream begin alike, so the bytes before the choices are walked over once and then only
+ * compared. Most events differ only in one text: then the bytes around the text are compared and only the
+ * text is read.
  */
 export class ChatWalk extends WholeWalk {
   readonly output = new Output()
@@ -68,7 +69,7 @@ export class ChatWalk extends WholeWalk {
   #looks = 0
   /** The bytes are `#repeated` with another text. */
   #isRepeated = false
-  /** The bytes begin as those before them did. */
+  /** The bytes begin like those of the previous event. */
   #isKnown = false
 
   constructor(head: NativeHead, form: ChatForm) {
@@ -91,7 +92,7 @@ export class ChatWalk extends WholeWalk {
     return this.textOf(this.#top.id)
   }
 
-  /** The tier that the bytes report, decoded at each call; null: none, or that of the event before. */
+  /** The tier that the bytes report, decoded at each call; null: none, or the same as in the previous event. */
   get serviceTier(): string | null {
     return this.textOf(this.#top.tier)
   }
@@ -105,7 +106,7 @@ export class ChatWalk extends WholeWalk {
     return this.partOf(this.#top.usage ?? this.#choices.usage)
   }
 
-  /** Gives the calls of the event that was walked over their indexes. @returns false: there are too many calls */
+  /** Assigns indexes to the calls of the event that was walked over. @returns false: there are too many calls */
   placeCalls(): boolean {
     const { fragments } = this.#choices
     if (fragments.count === 0) return true
@@ -135,7 +136,7 @@ export class ChatWalk extends WholeWalk {
     out.lineEnds()
   }
 
-  /** What was walked over up to its closing brace. */
+  /** The bytes that were walked over, without the closing brace. */
   get unclosed(): readonly Uint8Array[] {
     return this.walk.pieces(this.start, this.end - 1)
   }
@@ -173,14 +174,14 @@ export class ChatWalk extends WholeWalk {
     return true
   }
 
-  /** Keeps what stands around the text of the event, when nothing else in it differs from event to event. */
+  /** Keeps the bytes around the text of the event if only the text changes from event to event. */
   #look({ from, to, state }: Known): void {
     this.#looks++
     const { bytes } = this
     const { textAt, textEnd, textBytes } = this.#choices.delta
     const [choice, other] = this.choices
     const isPlain = other === undefined && choice?.finish === null && this.usage === null && !this.hasError
-    // What the index of a call becomes may differ from event to event.
+    // The written index of a call may differ from event to event.
     if (
       !isPlain ||
       this.#choices.fragments.count > 0 ||
@@ -188,7 +189,7 @@ export class ChatWalk extends WholeWalk {
       bytes.length - (textEnd - textAt) > REPEATED_BYTES_MAX
     )
       return
-    // Parts of Node's pool would keep 8 KiB of it for a stream.
+    // Slices of Node's buffer pool would each keep 8 KiB in memory for the stream.
     this.#repeated = {
       before: joined([bytes.subarray(0, textAt + 1)]),
       after: joined([bytes.subarray(textEnd - 1)]),
@@ -200,7 +201,7 @@ export class ChatWalk extends WholeWalk {
     }
   }
 
-  /** Keeps the begin of the event for the next ones; not with figures in it, which differ in each. */
+  /** Keeps the beginning of the event for the next ones, unless it contains figures, which differ in each event. */
   #know(): void {
     const { choicesAt, usage, state } = this.#top
     const { bytes } = this
@@ -214,7 +215,7 @@ function isBegin(bytes: Buffer, begin: Buffer): boolean {
   return bytes.length > begin.length && isAt(bytes, 0, begin)
 }
 
-/** A loop: a call of `compare` takes longer for so few bytes. The place must leave room for all of them. */
+/** A loop, since `compare` takes longer for so few bytes. `bytes` must not end before `at` + the length of `part`. */
 function isAt(bytes: Buffer, at: number, part: Buffer): boolean {
   const { length } = part
   for (let nth = 0; nth < length; nth++) if (bytes[at + nth] !== part[nth]) return false
@@ -222,19 +223,19 @@ function isAt(bytes: Buffer, at: number, part: Buffer): boolean {
 }
 
 /**
- * The stream of a provider that speaks OpenAI's chat, for a caller that does. Events pass as their bytes came
- * but for what D13 names; usage is taken out and remembered, and an event without choices is not passed on.
- * A choice begins with its role. An event that has to be parsed is parsed on the loop, up to
+ * The stream of a provider that speaks OpenAI's chat, for a caller that does. Events are passed on as their
+ * bytes came, with the changes of D13: the usage is removed and kept, and an event without choices is not
+ * passed on. A choice begins with its role. An event that has to be parsed is parsed on the loop, up to
  * STREAM_MENDED_BYTES_MAX.
  */
 export class NativeChatStream extends NativeEvents {
   /** Bytes in UTF-8 of delivered text, reasoning and arguments of tools. */
   outputBytes = 0
-  /** The usage comes in an event of Sluice's own. */
+  /** Sluice writes the usage in its own event. */
   readonly finalEvents = null
   protected readonly walk: ChatWalk
   readonly #head: NativeHead
-  /** Choices that have begun; null: a choice that goes on. */
+  /** Finish reasons of the choices that have begun; null: the choice has not ended. */
   readonly #choices = new Map<number, string | null>()
   #usage: Buffer | null = null
 
@@ -244,7 +245,7 @@ export class NativeChatStream extends NativeEvents {
     this.walk = new ChatWalk(head, 'event')
   }
 
-  /** The last usage that the provider reported; null: none, not numbers, or no output after some was sent. */
+  /** The last usage that the provider reported; null when there is none, it is not numeric, or it reports zero output although output was sent. */
   get usage(): TokenUsage | null {
     return this.#usage === null ? null : chatUsageOf(this.#usage, this.hasOutput)
   }
@@ -253,7 +254,7 @@ export class NativeChatStream extends NativeEvents {
     return this.walk.output.thinksIn
   }
 
-  /** The same in all events. */
+  /** Creation time in Unix seconds, the same in all events. */
   get createdS(): number {
     return this.walk.createdS
   }
@@ -281,7 +282,7 @@ export class NativeChatStream extends NativeEvents {
     if (choices.length === 0) return null
     if (!walk.placeCalls()) return INVALID
     for (const choice of choices) this.#enter(choice)
-    // A call has asked for fewer.
+    // No call can request more choices.
     if (this.#choices.size > CHOICES_MAX) return INVALID
     walk.write(EVENTS)
     if (walk.output.isThere) this.hasOutput = true

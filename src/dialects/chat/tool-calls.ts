@@ -1,7 +1,7 @@
 import { TOOLS_MAX } from '../../schemas/inference/inference-limits.ts'
 import type { Splices } from '../walk/splices.ts'
 
-/** Fragments whose objects are kept for the next event; most events have one. */
+/** The most fragment objects kept for reuse by the next event; most events need one. */
 const KEPT = 8
 
 /** A fragment of a call in an event, with the place of its index. */
@@ -9,13 +9,13 @@ export class FoundFragment implements Fragment {
   index: number | null = null
   id = ''
   name = ''
-  /** Of the choice that it belongs to. */
+  /** Index of the choice that the fragment belongs to. */
   choice = 0
-  /** The index that goes out unless the call has another one. */
+  /** The index that is written unless the call has another one. */
   shown = 0
-  /** The splice that writes the index, or before which one that changes it belongs. */
+  /** The splice that writes the index, or the splice before which a changed index has to be inserted. */
   splice = 0
-  /** The bytes of an index that goes out as it came; empty: a splice writes it. */
+  /** The bytes of an index that is passed on unchanged; empty: a splice writes the index. */
   start = 0
   end = 0
 }
@@ -25,7 +25,7 @@ export class FoundFragments {
   count = 0
   readonly #all: FoundFragment[] = []
 
-  /** Objects of an event with very many are let go. */
+  /** Frees the objects of an event with more fragments than KEPT. */
   clear(): void {
     this.count = 0
     if (this.#all.length > KEPT) this.#all.length = KEPT
@@ -42,7 +42,7 @@ export class FoundFragments {
     return fragment
   }
 
-  /** Those from `from` on belong to a choice. */
+  /** Assigns the fragments from `from` on to a choice. */
   belong(from: number, choice: number): void {
     for (let nth = from; nth < this.count; nth++) this.at(nth).choice = choice
   }
@@ -59,7 +59,7 @@ class NativeCall implements NamedCall {
   id: string | null = null
   name: string | null = null
   readonly nth: number
-  /** The index with which its fragments go out. */
+  /** The index written in its fragments. */
   readonly shown: number
 
   constructor(nth: number, shown: number) {
@@ -72,10 +72,10 @@ class ChoiceCalls {
   readonly #known = new KnownCalls<NativeCall>()
   readonly #shown = new Set<number>()
   #count = 0
-  /** Above all that are in use. */
+  /** The next free index, above all indexes in use. */
   #free = 0
 
-  /** @returns the index with which the fragment goes out; null: there are too many calls */
+  /** @returns the index to write in the fragment; null: there are too many calls */
   shownOf(fragment: Fragment): number | null {
     const call = this.#known.of(fragment) ?? this.#begun(fragment)
     if (call === null) return null
@@ -93,12 +93,12 @@ class ChoiceCalls {
 }
 
 /**
- * The calls of a stream that passes as its bytes came. Clients put the fragments of one index together, and
- * refuse one without: so a call goes out with the next free index where the provider gives it none, or that
- * of another call, and its later fragments follow it.
+ * The calls of a stream whose bytes are passed on. Clients join fragments by index and refuse a fragment
+ * without one. So a call gets the next free index when the provider gives none, or one that another call has;
+ * its later fragments get the same index.
  */
 export class NativeCalls {
-  /** By the index of the choice. */
+  /** Calls by the index of the choice. */
   readonly #choices = new Map<number, ChoiceCalls>()
 
   /** Writes the indexes that have to change into the splices. @returns false: there are too many calls */
@@ -125,10 +125,10 @@ export class NativeCalls {
   }
 }
 
-/** Indexes that are kept: of each call its place and its own. Fragments with more than these mean nothing. */
+/** The most indexes kept: for each call, its place and the provider's index. Indexes beyond that are ignored. */
 const INDEXES_MAX = 2 * TOOLS_MAX
 
-/** What a fragment of a call says of the call that it belongs to. */
+/** Members of a fragment that identify its call. */
 export interface Fragment {
   /** Null: the fragment has none. */
   readonly index: number | null
@@ -138,15 +138,15 @@ export interface Fragment {
   readonly name: string
 }
 
-/** A call of a choice, as far as its fragments have named it. */
+/** A call of a choice, with what its fragments have named so far. */
 export interface NamedCall {
   /** Its place among the calls, from 0 on. */
   readonly nth: number
-  /** As the provider counts it; null: no fragment had one. */
+  /** The provider's index; null: no fragment had one. */
   index: number | null
-  /** Null: it has not come. */
+  /** Null: no fragment had one so far. */
   id: string | null
-  /** Null: it has not come. */
+  /** Null: no fragment had one so far. */
   name: string | null
 }
 
@@ -168,12 +168,12 @@ export class KnownCalls<C extends NamedCall> {
     const isIndexed = index !== null
     const at = isIndexed ? (this.#byIndex.get(index) ?? this.#awaiting(fragment)) : this.#last
     if (at === null) return null
-    // Some servers give each of several calls the same index, or none, but a name and mostly an id of its own.
+    // Some servers give each of several calls the same index, or none, but a separate name and usually a separate id.
     const isOther = name !== '' && at.name !== null && (id === '' ? !isIndexed : at.id !== null)
     return isOther || (id !== '' && at.id !== null && !isIndexed) ? null : at
   }
 
-  /** @param call that the fragment begins, or goes on with */
+  /** @param call that the fragment begins or continues */
   remember(call: C, { index, id, name }: Fragment): void {
     this.#last = call
     if (name !== '') call.name ??= name
@@ -188,7 +188,7 @@ export class KnownCalls<C extends NamedCall> {
     this.#byId.set(id, call)
   }
 
-  /** The last call, where its fragments had no index until this one, which does not name another call. */
+  /** The last call, if its fragments had no index so far and this fragment does not name another call. */
   #awaiting({ id, name }: Fragment): C | null {
     const last = this.#last
     if (last === null || last.index !== null) return null

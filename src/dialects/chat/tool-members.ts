@@ -8,7 +8,7 @@ import { STREAM_MENDED_BYTES_MAX } from '../../schemas/inference/stream-limits.t
 import { objectOf } from '../../schemas/values/members.ts'
 import { writtenAnew } from '../walk/written-json.ts'
 
-/** Texts, and pictures, of a list that an event or an answer has as its `content`: they become one. Decision. */
+/** The most texts, and the most pictures, in a `content` that is a list and is joined. Decision. */
 export const CONTENT_PARTS_MAX = 4_096
 
 const TOOL_INDEX = 1
@@ -16,9 +16,9 @@ const TOOL_TYPE = 2
 const TOOL_FUNCTION = 4
 const TOOL_ID = 8
 const TYPE_FUNCTION = '"type":"function"'
-/** Stands for the name of a call: which one it is does not matter. */
+/** Stands for the name of a call where only its presence matters. */
 const NAMED = 'f'
-/** Bytes of an id that is kept as it is, with its quotes; most providers have shorter ones. */
+/** The most bytes, with quotes, of an id that is kept unchanged; most providers have shorter ones. */
 const ID_BYTES_MAX = 256
 
 /** An item of `tool_calls`. */
@@ -31,7 +31,7 @@ export class ToolMembers implements Members {
   readonly #seen = new SeenMembers()
   #nth = 0
   #hasId = false
-  /** Null: the walk is over an answer, whose calls are whole. */
+  /** Null: the walk is over a whole answer, whose calls are complete. */
   #fragment: FoundFragment | null = null
 
   constructor(
@@ -73,7 +73,7 @@ export class ToolMembers implements Members {
 
   end(): string {
     const fragment = this.#fragment
-    // The piece with the id begins a call: helpers of clients want the type there. Mistral writes none.
+    // The fragment with the id begins a call, and client helpers require the type in it. Mistral writes none.
     const needsType = fragment === null || this.#hasId
     const type = needsType && !this.#seen.has(TOOL_TYPE) ? TYPE_FUNCTION : ''
     if (fragment === null) return type
@@ -107,7 +107,7 @@ export class ToolMembers implements Members {
     const index = countAt(this.#walk.json.bytes, at, end)
     const fragment = this.#fragment
     if (fragment !== null) this.#spliced(fragment)
-    // Calls of a whole answer are all here: each has the index of its place.
+    // A whole answer has all its calls, so each gets the index of its place.
     if (index < 0 || (fragment === null && index !== this.#nth))
       return this.#walk.replace(at, end, String(this.#nth))
     if (fragment === null) return end
@@ -127,7 +127,7 @@ export class ToolMembers implements Members {
   }
 }
 
-/** Longer ids are known by their digests: a stream could have thousands of them. */
+/** Longer ids are replaced by their digests, since a stream could have thousands of them. */
 function idAt(bytes: Buffer, at: number, end: number): string {
   if (end - at > ID_BYTES_MAX) return createHash('sha256').update(bytes.subarray(at, end)).digest('base64')
   const json = bytes.toString('utf8', at, end)
@@ -176,7 +176,7 @@ export class FunctionMembers implements Members {
     return end
   }
 
-  /** Some servers write the arguments as the object that they are; clients want its JSON as a text. */
+  /** Some servers write the arguments as an object; clients require its JSON as a text. */
   #object(at: number, end: number): number {
     if (end < 0) return end
     this.#output.add(end - at)
@@ -201,7 +201,7 @@ const THINKING = 4
 
 const IMAGE = 8
 
-/** Parts of a list as they came; the quotes of texts are left out. */
+/** Parts of a list with unchanged bytes; texts are kept without their quotes. */
 class FoundParts {
   readonly spans: Span[] = []
   /** Bytes in UTF-8 of the texts, decoded. */
@@ -229,8 +229,8 @@ class FoundParts {
 
 /**
  * The items of a `content` that is a list: Mistral writes its reasoning so, as parts of type `thinking`
- * between those of type `text`. Clients want one text, with reasoning and pictures in separate members as
- * OpenRouter writes them; parts of other types are left out.
+ * between those of type `text`. Clients require one text, and reasoning and pictures in separate members as
+ * OpenRouter writes them. Parts of other types are left out.
  */
 export class ContentParts implements Members {
   readonly itemsMax = Infinity
@@ -241,7 +241,7 @@ export class ContentParts implements Members {
   readonly #walk: ObjectWalk
   readonly #thinking: ThinkingParts
   readonly #seen = new SeenMembers()
-  /** The text of the item, which counts when its type is right. */
+  /** The text of the item; used only if the item's type is a text type. */
   #text: Span | null = null
   #textBytes = 0
   #isText = true
@@ -337,7 +337,7 @@ class ThinkingParts implements Members {
   }
 }
 
-/** Keeps the value where it is a text. @returns as `JsonReader.value` */
+/** Keeps the value if it is a text. @returns as `JsonReader.value` */
 function textAt({ json }: ObjectWalk, at: number, depth: number, found: FoundParts): number {
   const before = json.textBytes
   const end = json.value(at, depth)
@@ -345,12 +345,12 @@ function textAt({ json }: ObjectWalk, at: number, depth: number, found: FoundPar
   return end
 }
 
-/** An event of a stream, or a whole answer: what clients require of them differs. */
+/** An event of a stream, or a whole answer; clients have different requirements for the two. */
 export type ChatForm = 'event' | 'answer'
 
 /**
- * Rewrites an event or an answer that the walk over its bytes could not decide, and replaces nulls where
- * clients require lists or objects. Large events are refused: 16 MiB would hold the thread for 200 ms.
+ * Parses and rewrites an event or an answer that the walk over its bytes could not handle, and replaces nulls
+ * where clients require lists or objects. Large events are refused: 16 MiB would hold the thread for 200 ms.
  * @returns as `writtenAnew`; null also for an event above STREAM_MENDED_BYTES_MAX
  */
 export function mend(bytes: Buffer, form: ChatForm): Buffer | null {

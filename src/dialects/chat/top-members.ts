@@ -19,10 +19,10 @@ const ERROR = 256
 /** A `provider` member other than Sluice's. */
 const OTHER_PROVIDER = 512
 
-/** Bytes of a provider's id that is kept, with its quotes; providers have shorter ones. */
+/** The most bytes, with quotes, of a provider's id that is kept; real ids are shorter. */
 const ID_BYTES_MAX = 256
 
-/** What is known of the outermost object at one of its members. */
+/** State of the outermost object at one of its members. */
 export interface TopState {
   readonly seen: number
   readonly createdS: number
@@ -36,11 +36,11 @@ export class TopMembers implements Members {
   /** The provider's own id, a text of JSON; null: the object has none. */
   id: Span | null = null
   usage: Span | null = null
-  /** `service_tier`, a text of JSON; null: none, or one before `choices` as in the event before. */
+  /** `service_tier`, a text of JSON; null: none, or it precedes `choices` and is the same as in the previous event. */
   tier: Span | null = null
-  /** The provider says that it failed. */
+  /** The provider reports a failure. */
   hasError = false
-  /** Where `choices` begin; -1: the object has none. */
+  /** Offset of `choices`; -1: the object has none. */
   choicesAt = -1
   readonly #walk: ObjectWalk
   readonly #form: ChatForm
@@ -53,9 +53,9 @@ export class TopMembers implements Members {
     readonly provider: string
   }
   readonly #seen = new SeenMembers()
-  /** What the members before `choices` said. */
+  /** Members seen before `choices`. */
   #seenBefore = 0
-  /** Of the first event that was passed on; null: there was none. */
+  /** Unix seconds of the first event that was passed on; null: there was none. */
   #fixedS: number | null = null
   #idBefore: Span | null = null
 
@@ -80,14 +80,14 @@ export class TopMembers implements Members {
   }
 
   /**
-   * What was known at `choices`, for an object that begins alike. Its time may have come after them, and is that
-   * of all events from the first on.
+   * The state at `choices`, for later objects with the same beginning. The time is that of the first event
+   * and may have come after its `choices`.
    */
   get state(): TopState {
     return { seen: this.#seenBefore, createdS: this.#fixedS ?? this.createdS, id: this.#idBefore }
   }
 
-  /** The events that follow have the time of this one: some servers write another in each. */
+  /** Gives the time of this event to all later ones: some servers write a different time in each. */
   fix(): void {
     this.#fixedS ??= this.createdS
   }
@@ -167,7 +167,7 @@ export class TopMembers implements Members {
     return this.#walk.replace(at, end, this.#texts.id)
   }
 
-  /** Of several the last counts. */
+  /** If there are several, the last one counts. */
   #tier(at: number, depth: number): number {
     const { json } = this.#walk
     const end = json.value(at, depth)
@@ -182,10 +182,10 @@ export class TopMembers implements Members {
     return this.#walk.replace(at, this.#walk.json.value(at, depth), put)
   }
 
-  /** The provider may be a gateway itself. */
+  /** A provider that is itself a gateway may write this member. */
   #provider(at: number, depth: number): number {
     const end = this.#walk.json.value(at, depth)
-    // Sluice writes its own next to the model.
+    // Sluice writes its own `provider` next to the model.
     if (!this.#seen.isFirst(PROVIDER)) return this.#seen.isFirst(OTHER_PROVIDER) ? this.#walk.cut(end) : ODD
     return this.#walk.replace(at, end, this.#texts.provider)
   }
@@ -196,7 +196,7 @@ export class TopMembers implements Members {
     const { json } = this.#walk
     const end = json.value(at, depth)
     if (end - at === text.length && isAt(json.bytes, at, text)) return end
-    // Older vLLM writes its error without a member around it.
+    // Older versions of vLLM write the error without a member `error` around it.
     if (isAt(json.bytes, at, '"error"')) this.hasError = true
     return this.#walk.replace(at, end, text)
   }
@@ -243,7 +243,7 @@ export interface ReadChoice {
   readonly index: number
   /** Its delta has the role. */
   readonly hasRole: boolean
-  /** Null: the choice goes on. */
+  /** Null: the choice has not ended. */
   readonly finish: string | null
 }
 
@@ -257,7 +257,7 @@ const NATIVE = 8
 
 const CHOICE_USAGE = 16
 
-/** Bytes of a finish reason with its quotes: the value is kept, and providers have shorter ones. */
+/** The most bytes of a finish reason, with quotes, since the value is kept; real ones are shorter. */
 const FINISH_BYTES_MAX = 256
 
 const NO_FINISH = '"finish_reason":null'
@@ -266,19 +266,19 @@ export class ChoiceMembers implements Members {
   readonly itemsMax = CHOICES_MAX
   /** Choices of the bytes that are being read. */
   choices: ReadChoice[] = []
-  /** Usage that stands in a choice. */
+  /** Usage reported inside a choice. */
   usage: Span | null = null
   /** A choice has no delta, or no message. */
   isOdd = false
   readonly #walk: ObjectWalk
-  /** Of the choice that was read last. */
+  /** The delta of the choice that was read last. */
   readonly delta: DeltaMembers
-  /** Of calls, in all choices. */
+  /** Fragments of calls in all choices. */
   readonly fragments = new FoundFragments()
   readonly #deltaName: 'delta' | 'message'
   readonly #seen = new SeenMembers()
   #index = 0
-  /** The first of the choice. */
+  /** Index of the choice's first fragment. */
   #fragment = 0
   #finish: string | null = null
 

@@ -19,7 +19,7 @@ export function chatUsageOf(json: Uint8Array, hasOutput: boolean): TokenUsage | 
  * prompt and reasoning in the completion. xAI and Google leave reasoning out of the completion, and only the
  * total includes it. DeepSeek and Moonshot report cached input in members of their own.
  * @param hasOutput output was delivered, so figures without output are a mistake
- * @returns null: figures are missing, or are no counts
+ * @returns null: figures are missing or are not valid counts
  */
 export function chatTokensOf(usage: Members, hasOutput: boolean): TokenUsage | null {
   const prompt = countOf(usage['prompt_tokens'])
@@ -54,7 +54,7 @@ export function chatTokensOf(usage: Members, hasOutput: boolean): TokenUsage | n
   return withSearches(tokens, searchesOf(membersOf(usage['server_tool_use'])['web_search_requests']))
 }
 
-/** Null and absence are no tokens. */
+/** The first figure that is given; null and absent figures count as 0. */
 function firstCount(figures: readonly unknown[]): number {
   for (const figure of figures) {
     const count = countOf(figure)
@@ -67,7 +67,7 @@ type Usage = Static<typeof ChatUsage>
 
 /**
  * Usage in the form of chat, which counts cached tokens in the prompt and reasoning in the completion.
- * Without a spread: each of its answers has the same hidden class.
+ * Written without a spread, so that all returned objects have the same hidden class.
  * @param nano the charged part of its cost
  */
 export function chatUsage({ usage, isByok, isEstimated, reported }: PaidUsage, nano: number): ShownUsage {
@@ -93,7 +93,7 @@ export function chatUsage({ usage, isByok, isEstimated, reported }: PaidUsage, n
   return { whole: JSON.stringify(shown), added: null, ...shownTier(reported) }
 }
 
-/** Counts of kinds of which there are none are left out. */
+/** Counts of 0 are left out. */
 function addMedia(
   { prompt_tokens_details: prompt, completion_tokens_details: completion }: Usage,
   { audio, audioRead, image, audioOutput }: MediaFigures,

@@ -3,7 +3,7 @@ import { ChatWalk } from './stream.ts'
 import type { NativeHead, ReadAnswer } from '../parts.ts'
 import { NOTHING_REPORTED, reportedWith } from '../usage.ts'
 
-/** Null: no JSON object, an error, no choices, or a choice without a message. */
+/** Null: not a JSON object, an error, no choices, or a choice without a message. */
 export function readChatAnswer(body: Buffer, head: NativeHead): ReadAnswer | null {
   const walk = new ChatWalk(head, 'answer')
   if (!walk.run(body, true)) return null

@@ -27,7 +27,7 @@ export function writeChat(prompt: Prompt, terms: WriteTerms): WrittenPrompt {
   draft.set('messages', writeChatTurns(draft))
   writeTuning(draft, prompt.tuning, 'chat')
   writeOpenaiNames(draft)
-  // OpenAI's chat keeps names of calls that it stores, and refuses them for others.
+  // OpenAI accepts `metadata` only for chats that it stores.
   if (terms.isMaker && draft.has('metadata')) draft.cut('metadata')
   draft.set(chatTokensMember(terms.isMaker), prompt.tokensMax ?? terms.tokensMax)
   if (prompt.stops.length > 0) draft.set('stop', prompt.stops)
@@ -43,7 +43,7 @@ export function writeChat(prompt: Prompt, terms: WriteTerms): WrittenPrompt {
   return draft.written()
 }
 
-/** Providers refuse a choice where there are no tools. */
+/** Providers refuse `tool_choice` without tools. */
 function writeTools(draft: PromptDraft): void {
   const { tools, toolChoice, isParallel } = draft.prompt
   if (tools.length === 0) return
@@ -93,7 +93,7 @@ function writeReasoning(draft: PromptDraft): void {
   if (reasoning.summary !== null) draft.drop('reasoning.summary')
 }
 
-/** The nearest of the efforts that every server has. */
+/** Efforts that not every server has, with the nearest effort that every server has. */
 const COMMON_EFFORTS: Readonly<Record<string, string>> = { minimal: 'low', xhigh: 'high', max: 'high' }
 
 function commonEffort(effort: string | null, { efforts = [] }: Pick<WriteTerms, 'efforts'>): string | null {
@@ -110,7 +110,7 @@ function formatMember(format: AnswerFormat): Members {
 
 type ToolTurn = Extract<Turn, { readonly role: 'tool' }>
 
-/** Providers of chat refuse a conversation without a message. */
+/** The message for an empty conversation, which chat providers refuse. */
 const OPENING: Members = { role: 'user', content: '.' }
 
 /** Messages, in the order of the turns. */
@@ -132,7 +132,7 @@ export function writeChatTurns(draft: PromptDraft): readonly Members[] {
   return messages.length === 0 ? [OPENING] : messages
 }
 
-/** Results come right after their calls: providers of chat refuse anything between the two. */
+/** Moves results directly after their calls: chat providers refuse anything between the two. */
 function resultsFirst(turns: readonly Turn[]): readonly Turn[] {
   const ordered: Turn[] = []
   let behind: Turn[] = []
@@ -149,7 +149,7 @@ function resultsFirst(turns: readonly Turn[]): readonly Turn[] {
   return ordered
 }
 
-/** A turn of reasoning alone says nothing to strict providers, which refuse a message without a text. */
+/** Whether a turn is left out: it has only reasoning, and strict providers refuse a message without a text. */
 function isLost({ terms }: PromptDraft, { role, parts }: Turn): boolean {
   return (
     terms.isStrict &&
@@ -164,13 +164,13 @@ function writeContent(draft: PromptDraft, parts: readonly ChatPart[]): unknown {
   const isMarked = isCut && parts.some(({ cache }) => cache !== null)
   if (parts.length === 0) return ''
   const texts = draft.isSameForm ? parts : parts.map(asText)
-  // Not every provider of chat takes a list in every role.
+  // Some chat providers do not accept a list in every role.
   if (areTexts(texts) && !isMarked && (texts.length === 1 || !draft.isSameForm))
     return texts.map(({ text }) => text).join(BETWEEN_TEXTS)
   return texts.map((part) => writeChatPart(part, isCut))
 }
 
-/** A document that is a text goes as one: providers of chat take PDF alone. */
+/** A text document is sent as a text part: chat providers accept only PDF documents. */
 function asText(part: ChatPart): ChatPart {
   if (part.kind !== 'file' || !isTextDocument(part.media)) return part
   return { kind: 'text', text: textOfMedia(part.media) ?? '', cache: part.cache }
@@ -207,7 +207,7 @@ function writeAssistant(draft: PromptDraft, parts: readonly AssistantPart[]): Me
   const refusal = parts.flatMap((part) => (part.kind === 'refusal' ? part.text : []))
   const content = textParts.length === 0 && calls.length > 0 ? null : writeContent(draft, textParts)
   const last = parts.at(-1)
-  // A message has the mark of its last part, and those of its texts.
+  // A message keeps the cache marks of its last part and of its texts.
   const isMarkLost = parts.some((part) => part !== last && part.kind !== 'text' && part.cache !== null)
   if (isMarkLost && !draft.terms.isStrict) draft.drop('cache_control', draft.turnsPath)
   return {
@@ -220,7 +220,7 @@ function writeAssistant(draft: PromptDraft, parts: readonly AssistantPart[]): Me
   }
 }
 
-/** Strict providers take none of it. */
+/** Reasoning members of a message; none for strict providers. */
 function writeThoughts(draft: PromptDraft, parts: readonly AssistantPart[]): Members {
   if (draft.terms.isStrict) {
     const isLost = parts.some(
@@ -240,7 +240,7 @@ function writeThoughts(draft: PromptDraft, parts: readonly AssistantPart[]): Mem
   const text = texts.join(BETWEEN_TEXTS)
   return {
     ...(text !== '' && field !== 'reasoning_content' && { reasoning: text }),
-    // Providers that think in a loop of tools refuse the next step without it.
+    // Providers that reason between tool calls refuse the next step without it.
     ...(text !== '' && field !== 'reasoning' && { reasoning_content: text }),
     ...(details.length > 0 && { reasoning_details: details }),
   }

@@ -20,7 +20,7 @@ type ModelTurn = Extract<Turn, { readonly role: 'assistant' }>
 type SystemTurn = Extract<Turn, { readonly role: 'system' }>
 type UserTurn = Exclude<Turn, ModelTurn>
 
-/** Google refuses calls of the model that nothing comes before, and a request without contents. */
+/** Google refuses a conversation that begins with calls of the model, and a request without contents. */
 const OPENING: Content = { role: 'user', parts: [{ text: '.' }] }
 
 export interface Content {
@@ -29,7 +29,7 @@ export interface Content {
 }
 
 export interface WrittenContents {
-  /** Empty: the prompt has no text of the system. */
+  /** Empty: the prompt has no system text. */
   readonly system: readonly GeminiPart[]
   readonly contents: readonly Content[]
   /** A signature of another provider was left out. */
@@ -44,7 +44,7 @@ export function geminiContents(turns: readonly Turn[], terms: WriteTerms): Writt
   const writer = new ContentsWriter(terms)
   for (const run of runsOf(turns.slice(head.length))) writer.take(run)
   const { contents, isReasoningDropped } = writer
-  // Google answers no prompt that has a text of the system alone.
+  // Google refuses a prompt that contains only a system text.
   if (contents.length === 0)
     return {
       system: [],
@@ -68,7 +68,7 @@ type Run =
   | { readonly role: 'model'; readonly turns: readonly ModelTurn[] }
   | { readonly role: 'user'; readonly turns: readonly UserTurn[] }
 
-/** Turns of one side that follow each other. */
+/** Groups consecutive turns of the same side. */
 function runsOf(turns: readonly Turn[]): readonly Run[] {
   const runs: ({ role: 'model'; turns: ModelTurn[] } | { role: 'user'; turns: UserTurn[] })[] = []
   for (const turn of turns) {
@@ -86,7 +86,7 @@ interface OpenContent extends Content {
   readonly parts: GeminiPart[]
 }
 
-/** Places of the calls with one id, of which those before `next` have their result. */
+/** Places of the calls with one id; those before `next` have their result. */
 interface Places {
   readonly all: number[]
   next: number
@@ -97,9 +97,9 @@ class ContentsWriter {
   isReasoningDropped = false
   readonly #terms: WriteTerms
   readonly #isThird: boolean
-  /** Of the model's last content; null: the result has come. */
+  /** Calls of the model's last content; null: the call has its result. */
   #calls: (PromptCall | null)[] = []
-  /** Their places that wait for a result, by id. */
+  /** Places of the calls that wait for a result, by id. */
   readonly #places = new Map<string, Places>()
 
   constructor(terms: WriteTerms) {
@@ -111,7 +111,7 @@ class ContentsWriter {
     const parts = role === 'model' ? this.#modelParts(turns) : this.#userParts(turns)
     const last = this.contents.at(-1)
     if (parts.length === 0) return
-    // What stood between the two had no content.
+    // The turns between two contents of the same role had no content.
     if (last?.role !== role) this.contents.push({ role, parts: [...parts] })
     else for (const part of parts) last.parts.push(part)
   }
@@ -143,7 +143,7 @@ class ContentsWriter {
     else places.all.push(at)
   }
 
-  /** Responses come first, in the order of their calls: only their place and name identify them. */
+  /** The responses first, in the order of their calls, since only place and name identify them. */
   #userParts(turns: readonly UserTurn[]): readonly GeminiPart[] {
     const responses: { readonly at: number; readonly part: GeminiPart }[] = []
     const beside: GeminiPart[] = []
@@ -162,7 +162,7 @@ class ContentsWriter {
     return [...responses.map(({ part }) => part), ...beside, ...rest]
   }
 
-  /** The first call of this id that has no result yet; -1: none has. */
+  /** The first call with this id that has no result yet; -1: none. */
   #placeOf(callId: string): number {
     const places = this.#places.get(callId)
     return places?.all[places.next++] ?? -1
@@ -185,12 +185,12 @@ type ToolTurn = Extract<Turn, { readonly role: 'tool' }>
 export interface GeminiResult {
   /** `functionResponse` */
   readonly response: GeminiPart
-  /** Media of the result, which have to come after all responses. */
+  /** Media of the result; Google requires them after all responses. */
   readonly beside: readonly GeminiPart[]
 }
 
 /**
- * The result of a call, which is known by its place and its name alone.
+ * The result of a call, which Google identifies only by place and name.
  * @param mayNest the model takes media within the response
  */
 export function geminiResult(turn: ToolTurn, { name }: PromptCall, mayNest: boolean): GeminiResult {
@@ -221,7 +221,7 @@ function resultText({ parts }: ToolTurn): string {
 
 export type GeminiPart = Readonly<Record<string, unknown>>
 
-/** Types by file extension: the address alone does not say what it refers to. */
+/** Media types by file extension, since an address has no media type. */
 const TYPES: Readonly<Record<string, string>> = {
   png: 'image/png',
   jpg: 'image/jpeg',
@@ -238,10 +238,10 @@ const TYPES: Readonly<Record<string, string>> = {
   mpeg: 'video/mpeg',
 }
 
-/** Words of callers for sounds whose type has another name. */
+/** Callers' names of sound formats that differ from the media subtype. */
 const SOUNDS: Readonly<Record<string, string>> = { mp3: 'audio/mpeg', m4a: 'audio/mp4', pcm16: 'audio/pcm' }
 
-/** A part of the user as Gemini's: none where it has no content, or names a file that Google does not know. */
+/** A user part in Gemini's form; none when it has no content, or names a file that Google does not know. */
 export function geminiUserPart(part: UserPart): readonly GeminiPart[] {
   switch (part.kind) {
     case 'text':
@@ -266,7 +266,7 @@ function mediaPart(media: Media): readonly GeminiPart[] {
   }
 }
 
-/** Of texts, Google takes those that are called so. */
+/** Google accepts a text document only with a type that begins with `text/`. */
 function inlineType(media: Extract<Media, { readonly kind: 'base64' }>): string {
   const isText = isTextDocument(media) && !media.mimeType.startsWith('text/')
   return isText ? 'text/plain' : media.mimeType
@@ -283,13 +283,13 @@ function typeOfUrl(url: string): { readonly mimeType?: string } {
 }
 
 /**
- * Stands for the signature of a step that another model made: Gemini 3 refuses a step with calls whose first
- * one has none. Google's page on thought signatures names it for that.
+ * Stands for the signature of a step that another model made: Gemini 3 refuses a step whose first call has no
+ * signature. Google's page on thought signatures names it for that.
  */
 const FOREIGN_SIGNATURE = 'skip_thought_signature_validator'
 
 export interface ModelTerms {
-  /** Formats of signatures that the endpoint takes back. */
+  /** Formats of signatures that the endpoint accepts. */
   readonly signatureFormats: readonly string[]
   /** The first call of a step needs a signature. */
   readonly isSigned: boolean
@@ -303,8 +303,8 @@ export interface ModelParts {
 
 /**
  * The output of a model, with the signatures where Google put them: on a call, on a text, or on an empty text
- * if the turn has none. A signature without reasoning of its own belongs to a text: dialects keep it next to
- * the text, some of them before it.
+ * if the turn has none. A signature without its own reasoning belongs to a text; dialects keep it next to the
+ * text, some of them before it.
  */
 export function geminiModelParts(written: readonly AssistantPart[], terms: ModelTerms): ModelParts {
   const parts: GeminiPart[] = []
@@ -336,7 +336,7 @@ export function geminiModelParts(written: readonly AssistantPart[], terms: Model
   return { parts: terms.isSigned ? withFirstSigned(parts) : parts, isReasoningDropped }
 }
 
-/** The part is a signature alone. */
+/** The part has only a signature. */
 function isBare(part: AssistantPart): part is PromptReasoning {
   return part.kind === 'reasoning' && (part.isRedacted || part.text === '')
 }

@@ -9,7 +9,7 @@ import { SIGNATURE_FORMATS } from '../prompt/signatures.ts'
 import { writtenJson } from '../walk/written-json.ts'
 import { countOf, withMedia } from '../usage.ts'
 
-/** Characters of an id, and of the word for an end; longer ones are not kept. */
+/** The most characters of an id and of a finish reason; longer ones are not kept. */
 const WORD_CHARS_MAX = 256
 
 interface GeminiTerms {
@@ -20,8 +20,8 @@ interface GeminiTerms {
 type Finish = Extract<WrittenPart, { readonly kind: 'finish' }>
 
 /**
- * The stream of `streamGenerateContent?alt=sse`. It has no last event: the end of the body is the end, and a
- * finish reason must have come. Some servers send the reason in each chunk, so only the last one counts.
+ * The stream of `streamGenerateContent?alt=sse`. It has no last event: it ends with the body, and must have
+ * reported a finish reason. Some servers send the reason in each chunk, so only the last one counts.
  */
 export class GeminiPartStream extends PartEvents {
   readonly #ids = new MadeCallIds()
@@ -31,13 +31,13 @@ export class GeminiPartStream extends PartEvents {
   #blocked: string | undefined
   #usage: TokenUsage | null = null
 
-  /** @param readLarge as in `PartEvents` @param tier what the head of the answer reports; null: nothing */
+  /** @param readLarge as in `PartEvents` @param tier as the headers of the answer report it; null: not reported */
   constructor(failureOf: FailureOf, { readLarge, tier }: GeminiTerms = {}) {
     super(failureOf, readLarge)
     this.report({ service_tier: tier })
   }
 
-  /** The usage of the last chunk with one; null: none, not numbers, or no output after some was sent. */
+  /** The usage of the last chunk that has one; null when there is none, it is not numeric, or it reports zero output although output was sent. */
   get usage(): TokenUsage | null {
     const usage = this.#usage
     return usage !== null && this.hasOutput && usage.output + usage.reasoning === 0 ? null : usage
@@ -68,7 +68,7 @@ export class GeminiPartStream extends PartEvents {
     if (!isThere(candidates)) return null
     if (!Array.isArray(candidates)) return INVALID
     const [candidate, ...others] = candidates as readonly unknown[]
-    // One answer was asked for.
+    // Only one answer was requested.
     if (others.length > 0) return INVALID
     return candidate === undefined ? null : this.#candidate(objectOf(candidate))
   }
@@ -80,7 +80,7 @@ export class GeminiPartStream extends PartEvents {
     return isRead ? this.#finished(finishReason) : INVALID
   }
 
-  /** @returns false: it is no content; what came before it is written */
+  /** @returns false: not a content; the parts before it are written */
   #content(content: Members | null): boolean {
     if (content === null) return false
     if (!isThere(content['parts'])) return true
@@ -130,12 +130,12 @@ export function geminiWhole(body: Buffer, tier?: string | null): WholeRead<Whole
 /**
  * One part of Gemini's content. Parts of unknown kinds are skipped.
  * @param idOf the id of a call, for which Google has none
- * @returns null: it is no part, or one that cannot be passed on
+ * @returns null: not a part, or one that cannot be passed on
  */
 export function geminiPart(part: unknown, idOf: (name: string) => string): readonly WrittenPart[] | null {
   const members = objectOf(part)
   if (members === null) return null
-  // The model made a medium, and no dialect of a translated answer has a place for it.
+  // The model made a medium, which translated answers cannot contain in any dialect.
   if (isThere(members['inlineData']) || isThere(members['fileData'])) return null
   const { thoughtSignature } = members
   if (isThere(thoughtSignature) && typeof thoughtSignature !== 'string') return null
@@ -173,7 +173,7 @@ function callParts(
   ]
 }
 
-/** @returns null: they are no object, or nested too deeply to be written */
+/** @returns null: not an object, or nested too deeply to be written */
 function argumentsOf(args: unknown): string | null {
   if (!isThere(args)) return '{}'
   try {
@@ -188,12 +188,12 @@ function signed(data: string | null, of: 'reasoning' | 'redacted' | 'call'): rea
   return [{ kind: 'signature', choice: 0, signature: { format: SIGNATURE_FORMATS.gemini, data }, of }]
 }
 
-/** Null stands for a member that is left out. */
+/** False also for null, which is equivalent to a missing member. */
 export function isThere(value: unknown): boolean {
   return value !== undefined && value !== null
 }
 
-/** Gemini's words for an answer that a filter ended. */
+/** Gemini's finish reasons for an answer that a filter ended. */
 const FILTERED = new Set([
   'SAFETY',
   'RECITATION',
@@ -207,7 +207,7 @@ const FILTERED = new Set([
   'IMAGE_RECITATION',
 ])
 
-/** Words for an answer that went wrong, of which the text that came is a part, or nothing. */
+/** Finish reasons for an answer that failed; its text may be incomplete or empty. */
 const FAILED = new Set([
   'MALFORMED_FUNCTION_CALL',
   'UNEXPECTED_TOOL_CALL',
@@ -219,7 +219,7 @@ const FAILED = new Set([
   'IMAGE_OTHER',
 ])
 
-/** Stands for no word: the answer goes on. */
+/** Equivalent to no finish reason: the answer continues. */
 const UNSPECIFIED = 'FINISH_REASON_UNSPECIFIED'
 
 export type GeminiFinish =
@@ -228,8 +228,9 @@ export type GeminiFinish =
   | { readonly kind: 'failure'; readonly failure: Failure }
 
 /**
- * What a `finishReason` says. Words that come later mean a stop: as failures they would break every answer.
- * @param hasCalls the model called tools, for which Gemini has no word of its own
+ * The meaning of a `finishReason`. Words that Google adds later count as a stop: as failures they would break
+ * every answer.
+ * @param hasCalls the model called tools, for which Gemini has no finish reason
  */
 export function geminiFinish(native: string, hasCalls: boolean): GeminiFinish {
   if (native === UNSPECIFIED) return { kind: 'none' }
@@ -249,7 +250,7 @@ export function geminiFinish(native: string, hasCalls: boolean): GeminiFinish {
  * the input that the provider's own tools added. Thoughts are counted apart from the answer; servers that
  * count them within it are recognized by their total. A figure that is 0 is left out.
  * @param usage `usageMetadata`
- * @returns null: a figure is no count, or the prompt has no figure
+ * @returns null: a figure is not a count, or the prompt has none
  */
 export function geminiUsageOf(usage: unknown): TokenUsage | null {
   const figures = membersOf(usage)
@@ -299,7 +300,7 @@ function tokensOf(details: unknown, kind: string): number {
     .reduce((sum, { tokenCount }) => sum + (countOf(tokenCount) ?? 0), 0)
 }
 
-/** In which Google's API reports the tier of an answer. */
+/** The header in which Google's API reports the tier of an answer. */
 export const GEMINI_TIER_HEADER = 'x-gemini-service-tier'
 
 /** Paths of one model's calls in Google's API, below the base address. */
@@ -320,7 +321,7 @@ export function geminiPaths(upstreamModel: string): GeminiPaths {
   }
 }
 
-/** Google's count of the tokens of a prompt as callers of messages read it. @returns null: the answer has no count */
+/** Google's token count of a prompt, in the form of the Messages dialect. @returns null: the answer has no count */
 export function geminiCount(body: Uint8Array): Uint8Array | null {
   const tokens = countOf(objectIn(body)['totalTokens'])
   return tokens === null ? null : Buffer.from(JSON.stringify({ input_tokens: tokens }))

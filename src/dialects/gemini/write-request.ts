@@ -10,7 +10,7 @@ import { geminiModel } from '../../schemas/models/openai-maker.ts'
 /** A prompt as the body of Gemini's `generateContent` and `streamGenerateContent`. */
 export function writeGemini(prompt: Prompt, terms: WriteTerms): WrittenPrompt {
   const draft = new PromptDraft(prompt, 'gemini', terms)
-  // It stands in the path.
+  // The path contains the model.
   draft.leave('model')
   writeContents(draft)
   const { tools = null, toolConfig = null } = geminiTools(prompt)
@@ -36,13 +36,13 @@ function writeContents(draft: PromptDraft): void {
   if (isReasoningDropped) draft.drop('reasoning', draft.turnsPath)
 }
 
-/** What parts and tools ask for, and Gemini has no words for. */
+/** Drops members of parts and tools that Gemini cannot express. */
 function dropOthers(draft: PromptDraft): void {
   const { prompt } = draft
   const { tools, isParallel, turns } = prompt
   if (tools.length > 0 && isParallel === false) draft.drop('parallel_tool_calls')
   if (tools.some(({ isStrict }) => isStrict === true)) draft.drop('strict', '/tools')
-  // Google caches by itself; the caller's own places have no words there.
+  // Google caches automatically and has no form for the caller's cache marks.
   if (hasCachePoint(prompt)) draft.drop('cache_control')
   if (hasPart(turns, (part) => part.kind === 'image' && part.detail !== null))
     draft.drop('detail', draft.turnsPath)
@@ -59,7 +59,7 @@ const SEED_MAX = 2 ** 31 - 1
 
 const CONFIG = 'generationConfig'
 
-/** What tunes, bounds and forms the answer. */
+/** Writes the members that tune, limit and format the answer. */
 export function writeGeminiConfig(draft: PromptDraft): void {
   const { prompt, terms } = draft
   const { tuning, stops, tokensMax, format } = prompt
@@ -72,7 +72,7 @@ export function writeGeminiConfig(draft: PromptDraft): void {
   draft.set(`${CONFIG}.thinkingConfig`, writeGeminiThinking(draft))
 }
 
-/** What Google refuses. Servers take 0 and -1 for all tokens, which is the default. */
+/** Removes values that Google refuses. Other servers read a `top_k` of 0 or -1 as all tokens, which is the default. */
 function leaveRefused(draft: PromptDraft): void {
   const { topK, seed } = draft.prompt.tuning
   if (topK !== null && (topK <= 0 || !Number.isInteger(topK))) {
@@ -84,7 +84,7 @@ function leaveRefused(draft: PromptDraft): void {
   draft.drop('seed')
 }
 
-/** Google's names of the tiers that it has, by those of other forms. */
+/** Google's names of its tiers, by the names in other dialects. */
 const TIERS: Readonly<Record<string, string>> = {
   [USUAL_TIER]: 'standard',
   flex: 'flex',
@@ -101,7 +101,7 @@ function writeTier(draft: PromptDraft): void {
   else if (tier !== undefined && tier !== USUAL_TIER) draft.drop('service_tier')
 }
 
-/** The name of a schema is the caller's alone; its description goes to where the model reads it. */
+/** The name of a schema is left out; its description is moved into the schema, where the model reads it. */
 function writeFormat(draft: PromptDraft, format: AnswerFormat): void {
   draft.set(`${CONFIG}.responseMimeType`, 'application/json')
   if (format.kind === 'json_object') return
@@ -109,10 +109,10 @@ function writeFormat(draft: PromptDraft, format: AnswerFormat): void {
   draft.set(`${CONFIG}.responseJsonSchema`, description === null ? schema : { description, ...schema })
 }
 
-/** Tokens of an answer of Gemini 2.5 at most, where neither the caller nor the endpoint has a maximum. */
+/** The most tokens of an answer of Gemini 2.5 when neither the caller nor the endpoint has a maximum. */
 const ANSWER_TOKENS_MAX = 65_536
 
-/** Efforts as levels of Gemini 3, which has no higher one than `HIGH`, and none at which it does not think. */
+/** Thinking levels of Gemini 3 by effort. `HIGH` is the highest, and no level turns thinking off. */
 const LEVELS: Readonly<Record<string, string>> = {
   none: 'MINIMAL',
   minimal: 'MINIMAL',
@@ -124,7 +124,7 @@ const LEVELS: Readonly<Record<string, string>> = {
 }
 
 /**
- * How the model is to think: by a budget where the caller has one, else by its effort.
+ * How the model should reason: by the caller's budget if there is one, otherwise by the effort.
  * @returns `thinkingConfig`; null: none is sent
  */
 export function writeGeminiThinking(draft: PromptDraft): Readonly<Record<string, unknown>> | null {
@@ -154,7 +154,7 @@ function effortOf({ effort, budget, isOn }: AskedReasoning): string | null {
   return isOn === false || budget === 0 ? 'none' : effort
 }
 
-/** Google takes a budget or a level. */
+/** Google accepts a budget or a level, not both. */
 function isEffortLost({ budget }: AskedReasoning, effort: string | null): boolean {
   return effort !== null && (!Object.hasOwn(LEVELS, effort) || (budget !== null && budget > 0))
 }
@@ -178,14 +178,14 @@ function budgetOf({ budget }: AskedReasoning, effort: string | null, tokensMax: 
   return tokens === null ? {} : { thinkingBudget: tokens }
 }
 
-/** A budget outside of those of its model would be refused. */
+/** Google refuses a budget outside the range of the model. */
 function clamped(amount: Amount, range: { readonly min: number; readonly max: number } | null): Amount {
   const { thinkingBudget } = amount
   if (range === null || thinkingBudget === undefined) return amount
   return { thinkingBudget: Math.min(Math.max(thinkingBudget, range.min), range.max) }
 }
 
-/** The members of a request that declare functions, and say whether the model has to call one. */
+/** The members of a request that declare functions and control whether the model must call one. */
 export function geminiTools({
   tools,
   toolChoice,
@@ -200,7 +200,7 @@ function declarationOf({ name, description, schema }: PromptTool): object {
   return {
     name,
     ...(description !== null && { description }),
-    // `parameters` takes a part of OpenAPI's schemas, this member all of JSON schema.
+    // `parameters` accepts a subset of OpenAPI schemas; this member accepts all of JSON Schema.
     ...(schema !== null && { parametersJsonSchema: schema }),
   }
 }
@@ -216,7 +216,7 @@ function callingOf(choice: ToolChoice): object {
     case 'tool':
       return { mode: 'ANY', allowedFunctionNames: [choice.name] }
     case 'allowed':
-      // Google takes names in these modes alone; the second lets the model write a text.
+      // Google accepts function names only in these modes; the second also lets the model write a text.
       return { mode: choice.mode === 'required' ? 'ANY' : 'VALIDATED', allowedFunctionNames: choice.names }
   }
 }

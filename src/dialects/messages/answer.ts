@@ -18,7 +18,7 @@ import { outputTokens, usdOfNano } from '../../schemas/money/costs.ts'
 import { shownTier, USUAL_TIER } from '../../schemas/models/price-conditions.ts'
 
 /**
- * Usage in the form of messages, whose input leaves cached tokens out, and whose output has the reasoning.
+ * Usage in the form of the Messages dialect: the input excludes cached tokens, the output includes reasoning.
  * @param nano the charged part of its cost
  */
 export function messagesUsage({ usage, isByok, isEstimated, reported }: PaidUsage, nano: number): ShownUsage {
@@ -39,12 +39,12 @@ export function messagesUsage({ usage, isByok, isEstimated, reported }: PaidUsag
   }
 }
 
-/** Anthropic has a word of its own for the usual tier. */
+/** Anthropic has a different name for the default tier. */
 function tierIn({ tier }: Pick<ShownUsage, 'tier'>): object | null {
   return tier === undefined ? null : { service_tier: tier === USUAL_TIER ? 'standard' : tier }
 }
 
-/** The tokens of each kind of cache write, and those of thinking; null where there are none. */
+/** The tokens of each kind of cache write, and of thinking; null when there are none. */
 function sharesOf({ cacheWrite, cacheWriteHour = 0, reasoning }: TokenUsage): object | null {
   if (cacheWrite === 0 && reasoning === 0) return null
   const cache_creation = {
@@ -138,7 +138,7 @@ function event(name: string, data: object): string {
   return `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`
 }
 
-/** @param head id of the call: that of its message has another prefix. */
+/** @param head has the id of the call; the message's id has another prefix */
 function messageBegin({ id, model }: Pick<TextHead, 'id' | 'model'>): object {
   return { id: id.replace(/^gen_/, 'msg_'), type: 'message', role: 'assistant', model }
 }
@@ -189,11 +189,11 @@ const BEFORE_INDEX = 'event: content_block_delta\ndata: {"type":"content_block_d
 
 interface GoingOn {
   readonly of: Block['kind']
-  /** What stands between the index and the text. */
+  /** JSON between the index and the text. */
   readonly before: string
 }
 
-/** A refusal also ends the message otherwise. */
+/** A null means that the part does more than add text: a refusal also changes how the message ends. */
 const GOING_ON: Readonly<Record<'text' | 'refusal' | 'reasoning' | 'arguments', GoingOn | null>> = {
   text: { of: 'text', before: ',"delta":{"type":"text_delta","text":' },
   refusal: null,
@@ -215,16 +215,16 @@ const STOP_REASONS: Readonly<Record<FinishReason, string>> = {
 
 /**
  * The output of a model as message blocks and their events. Blocks are written one after the other. A
- * signature that is not Anthropic's travels in a carrier; a call's signature in a block of its own after the
- * call. The mapping table of part D.
+ * signature of another provider is wrapped in a carrier; a call's signature is a separate block after the
+ * call. Source: the mapping table of part D.
  */
 export class MessageBlocks {
   end: MessageEnd = { stop_reason: 'end_turn', stop_sequence: null }
   readonly #blocks: Block[] = []
-  /** Blocks are kept: the answer is wanted whole. */
+  /** Blocks are kept, since the caller wants a whole answer. */
   readonly #isWhole: boolean
   #open: Block | null = null
-  /** Blocks so far, with the open one. */
+  /** Number of blocks so far, including the open one. */
   #count = 0
   #hasRefusal = false
 
@@ -237,8 +237,8 @@ export class MessageBlocks {
   }
 
   /**
-   * The event of a part that only goes on with the open block, as most do; null: the part does more. It equals
-   * that of `add`, without the objects in between.
+   * The event of a part that only continues the open block, as most parts do; null: the part does more. The
+   * result is that of `add`, made without intermediate objects.
    */
   goingOn(part: WrittenPart): string | null {
     const open = this.#open
@@ -338,7 +338,7 @@ function wholeOf({ kind, named, text, signature }: Block): object {
     case 'redacted':
       return { type: 'redacted_thinking', ...named }
     case 'tool':
-      // Arguments that a maximum of tokens cut are no JSON.
+      // Arguments that were cut off at the token maximum are not valid JSON.
       return { type: 'tool_use', ...named, input: parsedArguments(text) ?? {} }
     default:
       return kind satisfies never

@@ -17,10 +17,10 @@ import {
 import { isPictureUrl } from '../prompt/media.ts'
 
 /**
- * What is used of the body of POST /messages.
+ * The parts of the body of POST /messages that Sluice uses.
  * @param body has passed the schema
  * @param bytes of the whole body
- * @param escaped of them, bytes that escapes take beyond their characters
+ * @param escaped those of `bytes` that escapes take beyond their characters
  * Failures: body_invalid (no `max_tokens`, which providers of messages require), not_supported, with the
  * member as its issue.
  */
@@ -36,7 +36,7 @@ export function messagesInputOf(
   return inputOf(message, { bytes, escaped })
 }
 
-/** The same of POST /messages/count_tokens, which writes nothing. */
+/** As `messagesInputOf`, for POST /messages/count_tokens, which generates no output. */
 export function countInputOf(body: Readonly<Record<string, unknown>>, bytes: number): Outcome<TextInput> {
   return inputOf(body as unknown as MessagesBody, { bytes })
 }
@@ -87,7 +87,7 @@ function inputOf(
 }
 
 /**
- * Null: the call names nothing of the provider's account, and has nothing stored for later calls. A container
+ * Null: the call neither refers to the provider's account nor stores anything for later calls. A container
  * without an id is a new one.
  */
 function statePathOf({ thread, container, diagnostics }: MessagesBody): string | null {
@@ -139,16 +139,16 @@ export function messagesSizeOf(
     hasFormat: format !== null,
     serverTools: messagesServerTools(body),
     tokensMax,
-    // Only a thread that begins has all of its input here.
+    // Only a new thread has all its input in this request.
     hasStored: (body.thread ?? null) !== null && membersOf(body.thread)['type'] !== 'create',
   }
 }
 
-/** Blocks that are texts or have known blocks as their content; all others may have content that they name. */
+/** Types of blocks that are texts or contain known blocks; all other blocks may refer to content elsewhere. */
 const KNOWN =
   /^(?:text|thinking|redacted_thinking|compaction|tool_reference|(?:\w+_)?tool_use|\w+_(?:result|output))$/
 
-/** Those of them with texts alone. */
+/** Those of KNOWN that contain only texts. */
 const TEXTS = /^(?:text|thinking|redacted_thinking|compaction)$/
 
 const CONTENT: ReadonlySet<string> = new Set(['content'])
@@ -167,7 +167,7 @@ class Media {
     const { type, source, content } = block
     if (type === 'image') this.#picture(membersOf(source), at)
     else if (type === 'document') this.#document(membersOf(source), at)
-    // A tool reads it, not the model.
+    // A tool reads this file, not the model.
     else if (type === 'container_upload') this.counted.counts.file++
     else if (!KNOWN.test(String(type)) && namesContent(block)) this.counted.add('file', null)
     else {
@@ -189,7 +189,7 @@ class Media {
   }
 
   #document(source: Members, at: string): void {
-    // Its text has bytes in the body.
+    // The bytes of its text are in the body and already counted.
     if (source['type'] === 'text') return
     if (source['type'] === 'content') this.addAll(source['content'], `${at}/source/content`)
     else this.#counted('file', source, { name: 'file', path: at })

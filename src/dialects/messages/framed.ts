@@ -5,7 +5,7 @@ import { INVALID, type GatheredAnswer } from '../native-events.ts'
 
 type Made = Record<string, unknown>
 
-/** Blocks of a message: more are none that a model writes. Decision. */
+/** The most blocks of a message; no model writes more. Decision. */
 const BLOCKS_MAX = 10_000
 
 /** A block that has begun; its fragments are joined. */
@@ -25,12 +25,12 @@ class OpenBlock {
     }
     join(block, 'text', text)
     join(block, 'thinking', thinking)
-    // The client's library takes the last, too.
+    // Anthropic's client library also uses the last signature.
     if (typeof signature === 'string') block['signature'] = signature
     if (typeof json === 'string') this.#input += json
   }
 
-  /** Null: its arguments are no JSON. */
+  /** Null: its arguments are not valid JSON. */
   whole(): Members | null {
     if (this.#input === '') return this.#block
     try {
@@ -68,7 +68,7 @@ export class GatheredMessage implements GatheredAnswer {
         this.#tell(usage)
         return null
       case 'message_stop':
-        // The end of a message that has not begun is that of another stream.
+        // An end before the message has begun belongs to another stream.
         if (this.#message === null && this.#blocks.size === 0) return INVALID
         this.isDone = true
         return null
@@ -99,7 +99,7 @@ export class GatheredMessage implements GatheredAnswer {
     return null
   }
 
-  /** Later figures replace earlier ones; null says nothing. */
+  /** Later figures replace earlier ones; null is ignored. */
   #tell(usage: unknown): void {
     const figures = Object.entries(objectOf(usage) ?? {}).filter(([, figure]) => figure !== null)
     this.#usage = { ...this.#usage, ...(Object.fromEntries(figures) as Members) }

@@ -8,11 +8,11 @@ import { writtenAnew } from '../walk/written-json.ts'
 /** `start`: within the first event of a stream. `answer`: a whole answer. */
 export type MessageForm = 'start' | 'answer'
 
-/** What a message begins with where nothing has been counted yet. */
+/** The usage at the beginning of a message, before anything was counted. */
 export const NO_USAGE =
   '{"input_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0}'
 
-/** Id of a message, for where the provider gives none. */
+/** Id of a message when the provider gives none. */
 export function messageId({ id }: Pick<NativeHead, 'id'>): string {
   return `msg_${id.slice(id.indexOf('_') + 1)}`
 }
@@ -27,10 +27,10 @@ const STOP_SEQUENCE = 64
 const USAGE = 128
 const ERROR = 256
 
-/** Bytes of a provider's id that is kept, with its quotes; providers have shorter ones. */
+/** The most bytes, with quotes, of a provider's id that is kept; real ids are shorter. */
 const ID_BYTES_MAX = 256
 
-/** A message: clients need all of its usual members, and no null in its usage. */
+/** A message. Clients require all its usual members, and no null in its usage. */
 export class MessageMembers implements Members {
   readonly itemsMax = 0
   /** The provider's own id, a text of JSON; null: the message has none. */
@@ -38,7 +38,7 @@ export class MessageMembers implements Members {
   /** The value of `usage`; null: the message has none. */
   usage: Span | null = null
   stopReason: Span | null = null
-  /** The provider says that it failed. */
+  /** The provider reports a failure. */
   hasError = false
   readonly #walk: ObjectWalk
   readonly #form: MessageForm
@@ -66,7 +66,7 @@ export class MessageMembers implements Members {
     this.hasError = false
   }
 
-  /** Whether all that cannot be added is there. */
+  /** Whether the members that Sluice cannot add are present. */
   get isMessage(): boolean {
     return this.#seen.has(CONTENT) && !this.hasError
   }
@@ -178,7 +178,7 @@ export class MessageMembers implements Members {
 const INPUT_TOKENS = 1
 const OUTPUT_TOKENS = 2
 
-/** `usage` of the first event: clients add up its two figures. */
+/** `usage` of the first event; clients add its two figures. */
 class StartUsage implements Members {
   readonly itemsMax = 0
   readonly #walk: ObjectWalk
@@ -218,14 +218,14 @@ class StartUsage implements Members {
   }
 }
 
-/** A content block: of a message that has come whole, or at its begin in a stream. */
+/** A content block of a whole message, or of the event that begins it in a stream. */
 export class BlockMembers implements Members {
   readonly itemsMax = Infinity
-  /** Searches of the web that gave results, which one without cost has not. */
+  /** Web searches that returned results; a search without results is free. */
   searches = 0
   readonly #walk: ObjectWalk
   readonly #output: Output
-  /** Blocks of text and thinking begin empty; every other block is an output by itself. */
+  /** Blocks of text and thinking begin empty; the beginning of any other block already counts as output. */
   #isText = false
   #isSearch = false
   #hasResults = false
@@ -257,7 +257,7 @@ export class BlockMembers implements Members {
     else if (length === 4 && isAt(json.bytes, key, 'text') && isString) this.#bytes += json.textBytes - before
     else if (length === 8 && isAt(json.bytes, key, 'thinking') && isString)
       this.#bytes += json.textBytes - before
-    // An empty object is the begin of arguments that follow in fragments.
+    // An empty object is the beginning of arguments that follow in fragments.
     else if (length === 5 && isAt(json.bytes, key, 'input') && json.bytes[at] === OPEN_OBJECT)
       this.#bytes += end - at > 2 ? end - at : 0
     return end
@@ -280,7 +280,7 @@ const STOP_REASON_BYTES_MAX = 256
 /** `delta` of `content_block_delta` and of `message_delta`. */
 export class DeltaMembers implements Members {
   readonly itemsMax = 0
-  /** Why the message ended, of `message_delta`; null: it says nothing. */
+  /** Stop reason in `message_delta`; null: not reported. */
   stopReason: string | null = null
   readonly #walk: ObjectWalk
   readonly #output: Output
@@ -305,7 +305,7 @@ export class DeltaMembers implements Members {
       const isShort = isString && end - at <= STOP_REASON_BYTES_MAX
       this.stopReason = isShort ? (JSON.parse(bytes.toString('utf8', at, end)) as string) : null
     } else if (isString && isText(bytes, key, length)) this.#output.add(json.textBytes - before)
-    // A signature, a citation, or something that is not known yet.
+    // A signature, a citation, or a member unknown to Sluice.
     else if (bytes[at] !== LOWER_N && end > at + 2) this.#output.isThere = true
     return end
   }
@@ -342,7 +342,7 @@ export function usageMembersOf(usage: Buffer): readonly Uint8Array[] | null {
   return written === null ? null : membersOf(written)
 }
 
-/** Null: a name with an escape. */
+/** Null: a name contains an escape. */
 function membersOf(usage: Buffer): readonly Uint8Array[] | null {
   const walk = new ObjectWalk()
   walk.begin(usage)
@@ -350,7 +350,7 @@ function membersOf(usage: Buffer): readonly Uint8Array[] | null {
   return walk.pieces(1, usage.length - 1)
 }
 
-/** An object some of whose members are cut. */
+/** An object from which some members are removed. */
 class OtherMembers implements Members {
   readonly itemsMax = 0
   readonly #walk: ObjectWalk

@@ -5,12 +5,12 @@ import { foreignEdits } from '../foreign-parts.ts'
 
 const VERSION = 'anthropic-version'
 
-/** For callers that name none, as a list of name and value. */
+/** Version header for callers that send none, as a list of name and value. */
 export const VERSION_HEADER: readonly string[] = [VERSION, '2023-06-01']
 
 const BETA = 'anthropic-beta'
 
-/** Features that a caller of messages asks for and an endpoint of another form does not get. */
+/** Beta features that the caller requests and that are not sent to an endpoint of another protocol. */
 export function unsentBetas(passedHeaders: readonly string[] = []): readonly string[] {
   const at = passedHeaders.indexOf(BETA)
   if (at < 0) return []
@@ -19,8 +19,8 @@ export function unsentBetas(passedHeaders: readonly string[] = []): readonly str
 }
 
 /**
- * The bytes of a message for a provider that speaks messages. The caller has always named a maximum of
- * tokens, so that none is added.
+ * The bytes of a message for a provider that speaks messages. The caller must name a maximum of tokens, so
+ * none is added.
  */
 export function messagesRequest<H>(
   { request: { source }, passedHeaders = [], foreign, contents }: NativeAsked<H>,

@@ -12,7 +12,7 @@ import { SIGNATURE_FORMATS, type SignatureUse } from '../prompt/signatures.ts'
 import { writtenJson } from '../walk/written-json.ts'
 import { Free, maybe, OPEN } from '../../schemas/inference/text-members.ts'
 
-/** Words for an end; every other word is a stop. */
+/** Finish reasons by the provider's word; every other word means a stop. */
 const REASONS: ReadonlyMap<string, FinishReason> = new Map([
   ['max_tokens', 'length'],
   ['model_context_window_exceeded', 'length'],
@@ -25,11 +25,11 @@ const STOP_SEQUENCE = 'stop_sequence'
 export class MessagesParts extends PartEvents {
   readonly #usage = new MessagesUsage()
   readonly #queue = new PartQueue({ write: (part) => this.write(part), answerId: () => this.upstreamId })
-  /** Blocks that have begun and not ended, by their places: one, or calls alone. */
+  /** Open blocks by their places: a single block, or only calls. */
   readonly #open = new Map<number, OpenBlock>()
   /** The place of the block that began last. */
   #last = 0
-  /** An event of the message has come. */
+  /** An event of the message was received. */
   #hasBegun = false
   #hasCalls = false
   #stopSequence: string | null = null
@@ -111,7 +111,7 @@ export class MessagesParts extends PartEvents {
     return open === undefined ? INVALID : open.add(delta ?? {})
   }
 
-  /** Some servers count the places of ends differently; then the last block ends. */
+  /** Some servers number the ends of blocks differently; then the last block ends. */
   #stopped({ index }: MessageEvent): Failure | null {
     return this.#end(typeof index === 'number' && this.#open.has(index) ? index : this.#last)
   }
@@ -138,7 +138,7 @@ export class MessagesParts extends PartEvents {
     this.report(membersOf(usage))
   }
 
-  /** The end of a message that has not begun is that of another stream. */
+  /** An end before the message has begun belongs to another stream. */
   #stop(): Failure | null {
     if (!this.#hasBegun) return INVALID
     const failure = this.#endAll()
@@ -152,7 +152,7 @@ export class MessagesParts extends PartEvents {
   }
 }
 
-/** Failures: also upstream_invalid for an error, and for what is no message. */
+/** Failures: also upstream_invalid for an error and for a body that is not a message. */
 export function messageWhole(body: Buffer): WholeRead<WholeParts> {
   const message = parsed(body)
   if (message === null || (message['type'] ?? 'message') !== 'message') return NO_ANSWER
@@ -172,13 +172,13 @@ export function messageWhole(body: Buffer): WholeRead<WholeParts> {
 
 const format = SIGNATURE_FORMATS.messages
 
-/** The block of a message that is open. Blocks of other types give no parts. */
+/** The open block of a message. Blocks of unknown types produce no parts. */
 export class OpenBlock {
   /** Null: the block calls no tool. */
   readonly call: OpenCall | null
   readonly #block: ContentBlock
   readonly #queue: PartQueue
-  /** The client's library takes the last, too. */
+  /** The last signature; Anthropic's client library also uses the last one. */
   #signature: string
   #hasArguments = false
 
@@ -215,7 +215,7 @@ export class OpenBlock {
 
   #endCall(call: OpenCall): Failure | null {
     const { input } = this.#block as ContentBlock & { readonly input?: unknown }
-    // An empty object is the begin of arguments that follow in fragments.
+    // An empty object is the beginning of arguments that follow in fragments.
     const failure = this.#hasArguments ? null : this.#queue.add(call, writtenJson(input) ?? '{}')
     call.isClosed = true
     return failure ?? this.#queue.advance()
@@ -227,7 +227,7 @@ export class OpenBlock {
     return this.#queue.say({ kind, choice: 0, text: text ?? '' })
   }
 
-  /** In the provider's own format, whatever its bytes are: it gets those back. */
+  /** Keeps the signature in the provider's format, whatever its bytes are, since they are returned to that provider. */
   #sign(data: string, of: SignatureUse): Failure | null {
     return data === ''
       ? null
@@ -257,7 +257,7 @@ const Delta = Type.Object(
   OPEN,
 )
 
-/** What is added to a block, or to the message. */
+/** A change to a block or to the message. */
 export type MessageDelta = Static<typeof Delta>
 
 const Event = Type.Object(
@@ -274,7 +274,7 @@ export type MessageEvent = Static<typeof Event>
 
 const EVENT = Compile(Event)
 
-/** Null: a member that is read is of another type. */
+/** Null: a member that Sluice reads has a wrong type. */
 export function messageEventOf(event: Readonly<Record<string, unknown>>): MessageEvent | null {
   return EVENT.Check(event) ? event : null
 }

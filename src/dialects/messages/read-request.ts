@@ -94,7 +94,7 @@ const OUTPUT: ReadonlySet<string> = new Set(['effort', 'format'])
 /** Whether the model reasons, by the type of `thinking`. */
 const IS_ON: Readonly<Record<string, boolean>> = { enabled: true, adaptive: true, disabled: false }
 
-/** Null: the caller says nothing of it. */
+/** Null: the caller requests nothing about reasoning. */
 function readThinking({ thinking, output_config }: MessagesBody, others: Others): AskedReasoning | null {
   const output = membersOf(output_config)
   others.addRest(output, OUTPUT, { path: ['output_config'], prefix: 'output_config.' })
@@ -135,7 +135,7 @@ function readFormat({ output_config, output_format }: MessagesBody, others: Othe
   return null
 }
 
-/** Turns of one role that follow each other are one, as they are for Anthropic. */
+/** Consecutive turns of one role become one turn, as Anthropic reads them. */
 export function readMessageTurns(messages: readonly Message[], others: Others): readonly Turn[] {
   const runs = new TurnRuns()
   for (const [nth, message] of messages.entries()) {
@@ -144,7 +144,7 @@ export function readMessageTurns(messages: readonly Message[], others: Others): 
     const blocks = blocksOf(message.content)
     for (const turn of turnsOf(message.role, blocks, { path, others })) runs.add(turn)
   }
-  // A turn without its silent parts may be none, and its neighbours one.
+  // Without its empty parts, a turn may disappear, and the turns around it may then be merged.
   const spoken = new TurnRuns()
   for (const turn of runs.turns) spoken.add(withoutSilent(turn, others))
   return spoken.turns
@@ -204,7 +204,7 @@ export function readSystem(
 
 const RESULT = usedMembers('messages', 'parts', { type: 'tool_result' })
 
-/** A block of the user: the result of a tool is a turn of its own. */
+/** Reads a block of the user; the result of a tool becomes a separate turn. */
 function readUserBlock(block: Members, path: JsonPath, others: Others): Turn {
   if (block['type'] !== 'tool_result') return { role: 'user', parts: readGiven(block, path, others) }
   others.addRest(block, RESULT, { path })
@@ -255,7 +255,7 @@ function readModelBlock(block: Members, path: JsonPath, others: Others): readonl
   }
 }
 
-/** @param of what a signature there belongs to by itself */
+/** @param of what a signature in this place belongs to */
 function reasoningOf(text: string, carried: string | null, of: SignatureUse): readonly ReadPart[] {
   const signature = signatureOf(carried ?? '', { format: SIGNATURE_FORMATS.messages, of })
   return signedReasoning({ text, isSummary: false, id: null }, signature)

@@ -5,7 +5,7 @@ import { cacheControl, cachePointOf, textOf, type Others } from '../prompt/other
 import type { Media, PromptFile, PromptImage, PromptText } from '../prompt/prompt.ts'
 import { usedMembers } from '../table/nested-table.ts'
 
-/** What stands in turns of the user and in results of tools. */
+/** A part of a user turn or of a tool result. */
 export type GivenPart = PromptText | PromptImage | PromptFile
 
 const TEXT = usedMembers('messages', 'parts', { type: 'text' })
@@ -23,7 +23,7 @@ export function isContent(content: unknown): boolean {
   return typeof content === 'string' || Array.isArray(content)
 }
 
-/** Texts, pictures and documents; of another type the others. Empty texts say nothing, and Anthropic refuses them. */
+/** Reads texts, pictures and documents; blocks of other types go to `others`. Empty texts are left out: Anthropic refuses them. */
 export function readGiven(block: Members, path: JsonPath, others: Others): readonly GivenPart[] {
   const cache = cachePointOf(block['cache_control'])
   switch (block['type']) {
@@ -48,11 +48,11 @@ export function readText(block: Members, path: JsonPath, others: Others): readon
   others.addRest(block, TEXT, { path })
   const text = textOf(block['text']) ?? ''
   const cache = cachePointOf(block['cache_control'])
-  // The mark of a silent one moves when the turns are whole.
+  // An empty text with a cache mark is kept for now: its mark is moved once the turns are complete.
   return text === '' && cache === null ? [] : [{ kind: 'text', text, cache }]
 }
 
-/** Null: the form has no such document. */
+/** Null: the dialect has no such document. */
 function readDocument(block: Members, path: JsonPath, others: Others): readonly GivenPart[] | null {
   others.addRest(block, DOCUMENT, { path })
   if (membersOf(block['citations'])['enabled'] === true)
@@ -72,7 +72,7 @@ function readDocument(block: Members, path: JsonPath, others: Others): readonly 
   return [{ kind: 'file', media, filename: textOf(title), cache, path: pointerOf(path) }]
 }
 
-/** Null: the form has no such content. */
+/** Null: the dialect has no such content. */
 function readSource(source: Members, path: JsonPath, others: Others): Media | null {
   others.addRest(source, SOURCE, { path })
   const [data, url, id] = [textOf(source['data']), textOf(source['url']), textOf(source['file_id'])]

@@ -15,15 +15,15 @@ import { MessagesUsage } from './usage.ts'
 
 const PING = 'ping'
 
-/** An event with the usage so far, which may turn out to be the last one. */
+/** An event with the usage so far, held back because it may be the last one. */
 interface HeldDelta extends KeptEvent {
   /** It reports output tokens, which clients require. */
   readonly hasOutputCount: boolean
 }
 
 /**
- * The stream of a provider that speaks Anthropic's messages, for a caller that does. Events pass as their
- * bytes came, whatever their types; only the first is changed, and pings are not passed on. The last
+ * The stream of a provider that speaks Anthropic's messages, for a caller that does. Events of all types are
+ * passed on with unchanged bytes, except the first, which is changed, and pings, which are left out. The last
  * `message_delta`, which has the usage, and `message_stop` are kept for `finalEvents`.
  */
 export class NativeMessagesStream extends NativeEvents {
@@ -34,7 +34,7 @@ export class NativeMessagesStream extends NativeEvents {
   readonly #usage = new MessagesUsage()
   #hasBegun = false
   #held: HeldDelta | null = null
-  /** `message_stop`; null: it has not come. */
+  /** The event `message_stop`; null: not received so far. */
   #stop: Buffer | null = null
 
   constructor(head: NativeHead, failureOf: FailureOf) {
@@ -81,7 +81,7 @@ export class NativeMessagesStream extends NativeEvents {
     }
   }
 
-  /** The first of several counts; a second would be an error to clients. */
+  /** Only the first `message_start` counts; clients treat a second one as an error. */
   #begin(): void {
     const walk = this.walk
     const usage = walk.begunUsage
@@ -115,7 +115,7 @@ export class NativeMessagesStream extends NativeEvents {
     return null
   }
 
-  /** The event that was kept was not the last of its kind. */
+  /** Passes on the held event, which was not the last of its kind. */
   #flush(): void {
     const held = this.#held
     if (held === null) return
@@ -150,7 +150,7 @@ export class NativeMessagesStream extends NativeEvents {
   }
 }
 
-/** For a provider that reports neither a stop reason nor usage. */
+/** Used when the provider reports neither a stop reason nor usage. */
 const NO_DELTA: HeldDelta = {
   json: Buffer.from('{"type":"message_delta","delta":{"stop_reason":null,"stop_sequence":null}}'),
   usage: null,
@@ -160,7 +160,7 @@ const NO_DELTA: HeldDelta = {
 
 function withUsageOf({ json, usage }: KeptEvent, put: Uint8Array): Buffer {
   if (usage !== null) return Buffer.concat([json.subarray(0, usage.start), put, json.subarray(usage.end)])
-  // An event has a type at least.
+  // An event has at least the member `type`, so the comma is valid.
   return Buffer.concat([json.subarray(0, -1), Buffer.from(',"usage":'), put, json.subarray(-1)])
 }
 
@@ -171,12 +171,12 @@ function writeEvent(name: string, json: Buffer): void {
 }
 
 /**
- * Walks over an event of a messages stream as the provider wrote it: finds what Sluice replaces in the first
- * event, and what it counts in all of them. All other bytes stay as they came.
+ * Walks over an event of a messages stream as the provider wrote it: finds the parts that Sluice replaces in
+ * the first event and the output that it counts in all events. All other bytes are passed on unchanged.
  */
 class EventWalk extends WholeWalk {
   readonly output = new Output()
-  /** Of the event's `event:` line, for data that names no type. */
+  /** The name in the event's `event:` line, used when the data has no type. */
   name = ''
   readonly #top: EventMembers
 
@@ -193,7 +193,7 @@ class EventWalk extends WholeWalk {
     return this.#top.hasError || this.#top.type === 'error'
   }
 
-  /** Of `message_start`. Decoded at each call. */
+  /** The provider's id in `message_start`, decoded at each call. */
   get upstreamId(): string | null {
     return this.textOf(this.#top.message.id)
   }
@@ -213,7 +213,7 @@ class EventWalk extends WholeWalk {
     return this.#top.delta.stopReason
   }
 
-  /** The event in memory of its own, and the value of its `usage`, an object; null: it has none. */
+  /** A copy of the event, with the place of its `usage` object; null: it has none. */
   kept(): KeptEvent {
     const { usage } = this.#top
     return {
@@ -223,7 +223,7 @@ class EventWalk extends WholeWalk {
     }
   }
 
-  /** Writes the event that was walked over; only in the first event of a stream anything is replaced. */
+  /** Writes the event that was walked over; only the first event of a stream is changed. */
   write(out: EventBuffer): void {
     out.source = this.bytes
     out.text(`event: ${this.type}\ndata: `)
@@ -253,7 +253,7 @@ interface KeptEvent {
   readonly isUsageObject: boolean
 }
 
-/** Characters of the name of an event; no protocol has half as many. */
+/** Valid event names, at most 64 characters; real names have fewer than half as many. */
 const NAME = /^\w[\w.]{0,63}$/
 /** Events that may have an output. */
 const OUTPUTS: ReadonlySet<string> = new Set(['message_start', 'content_block_start', 'content_block_delta'])
@@ -276,7 +276,7 @@ const OBJECTS = { message: MESSAGE, content_block: BLOCK, delta: DELTA } as cons
 /** The outermost object of an event. */
 class EventMembers implements Members {
   readonly itemsMax = 0
-  /** The empty string: the event names none that can be written. */
+  /** The empty string: the event has no type, or an invalid one. */
   type = ''
   hasError = false
   usage: Span | null = null
@@ -349,7 +349,7 @@ class EventMembers implements Members {
     return end
   }
 
-  /** A value that is no object is passed on, and does not count as there. */
+  /** A value that is not an object is passed on but counts as missing. */
   #within(member: number, members: Members, at: number, depth: number): number {
     if (this.#walk.json.bytes[at] !== OPEN_OBJECT) return this.#walk.json.value(at, depth)
     return this.#seen.isFirst(member) ? this.#walk.object(members, at, 0, depth) : ODD
@@ -371,7 +371,7 @@ class EventMembers implements Members {
   }
 }
 
-/** As `writtenAnew`, with the type from the event's name, and without nulls for objects. */
+/** As `writtenAnew`, but takes the type from the event's name and replaces nulls where clients require objects. */
 function mend(bytes: Buffer, name: string): Buffer | null {
   return writtenAnew(bytes, (event) => {
     if (typeof event['type'] !== 'string' && NAME.test(name)) event['type'] = name

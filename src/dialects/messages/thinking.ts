@@ -6,22 +6,22 @@ import { claudeModel } from '../../schemas/models/openai-maker.ts'
 
 /** The largest share of the maximum of an answer that may be its reasoning. Part D, mapping table. */
 const SHARE_MAX = 0.95
-/** The effort of a caller who says that there is to be reasoning, and not how much. */
+/** The effort when the caller requests reasoning without an amount. */
 const EFFORT_USUAL = 'medium'
-/** Efforts that messages have other words for. */
+/** Efforts that have another name in the Messages dialect. */
 const EFFORTS: Readonly<Record<string, string>> = { minimal: 'low' }
 /** The least `top_p` that Anthropic accepts with reasoning. */
 export const TOP_P_MIN = 0.95
 
 interface Answer {
   readonly tokensMax: number
-  /** The last step calls tools, and begins without reasoning of this provider. */
+  /** The last step calls tools and does not begin with this provider's reasoning. */
   readonly isStepUnsigned: boolean
 }
 
 /**
- * Sets how the model reasons. Reasoning is left out where Anthropic would refuse it: with a choice that
- * forces a tool, in a step that began without reasoning, and in an answer with no room for it.
+ * Sets how the model reasons. Reasoning is left out if Anthropic would refuse it: with a choice that forces a
+ * tool, in a step that began without reasoning, and in an answer with no room for it.
  * @returns the effort; null: none is sent
  */
 export function writeThinking(draft: PromptDraft, answer: Answer): string | null {
@@ -45,7 +45,7 @@ export function writeThinking(draft: PromptDraft, answer: Answer): string | null
   return isBudgetOfEffort ? null : effortSent(draft, effort)
 }
 
-/** Models that decide themselves differ in what they show by default. */
+/** Models that decide on their reasoning themselves differ in what they show by default. */
 function displayOf(draft: PromptDraft, { isHidden }: AskedReasoning, { type }: Members): Members {
   if (isHidden) return { display: 'omitted' }
   return type === 'adaptive' && draft.isForOthers ? { display: 'summarized' } : {}

@@ -7,8 +7,8 @@ import { REPORTED_TOKENS_MAX } from '../../schemas/inference/token-limits.ts'
 /**
  * Usage reported by a provider of messages, in buckets that do not overlap. The input excludes cached tokens.
  * The first event has the input, and a placeholder for the output; later events have totals of all figures
- * that apply, and some gateways report the input only there, or zeros there. So the largest value of each
- * figure counts. Steps that the totals leave out, such as a compaction, are added.
+ * that apply. In these, some gateways report the input for the first time, others report zeros. So the
+ * largest value of each figure counts. Steps that the totals leave out, such as a compaction, are added.
  */
 export class MessagesUsage {
   #isReported = false
@@ -24,7 +24,7 @@ export class MessagesUsage {
   /** Whose results came. */
   #seenSearches = 0
   readonly #steps = new Steps()
-  /** By the last figures that report each. */
+  /** Tiers as the last figures report them. */
   reported: ReportedTiers = NOTHING_REPORTED
 
   /** Figures of the first event. @param json one JSON object */
@@ -32,7 +32,7 @@ export class MessagesUsage {
     this.beganWith(usageIn(json))
   }
 
-  /** As `begun`, of figures that were parsed. */
+  /** As `begun`, for parsed figures. */
   beganWith(usage: Members | null): void {
     if (usage !== null) this.#add(usage)
   }
@@ -59,12 +59,12 @@ export class MessagesUsage {
     return true
   }
 
-  /** Searches whose results came: they count until the provider reports its number, at the end. */
+  /** Adds searches whose results came; this count is used until the provider reports its own at the end. */
   saw(searches: number): void {
     this.#seenSearches += searches
   }
 
-  /** Null: not reported. A bucket that is missing, or not a count, is 0. */
+  /** Null: not reported. A figure that is missing, or not a count, is 0. */
   get tokens(): TokenUsage | null {
     if (!this.#isReported && this.#seenSearches === 0) return null
     const steps = this.#steps
@@ -85,8 +85,8 @@ export class MessagesUsage {
   }
 
   /**
-   * Whether the figures can stand in the answer as they are.
-   * @param hasOutput output was delivered, and none in the figures is a mistake
+   * Whether the figures can be passed on unchanged in the answer.
+   * @param hasOutput output was delivered, so figures without output are a mistake
    */
   isCredible(hasOutput: boolean): boolean {
     const { input = 0, cacheRead = 0, cacheWrite = 0, output = 0, reasoning = 0 } = this.tokens ?? {}
@@ -106,7 +106,7 @@ export class MessagesUsage {
   }
 }
 
-/** Null: more than any figures take. */
+/** Null: longer than any usage object. */
 function usageIn(json: Uint8Array): Members | null {
   if (json.length > USAGE_BYTES_MAX) return null
   return membersOf(JSON.parse(Buffer.from(json).toString('utf8')))
@@ -120,12 +120,12 @@ function thinkingOf(usage: Members): number {
   return countOf(membersOf(usage['output_tokens_details'])['thinking_tokens']) ?? 0
 }
 
-/** Tokens of an answer, or of one step of it. What is missing, or no count, is 0. */
+/** Tokens of an answer, or of one step of it. A figure that is missing, or not a count, is 0. */
 export interface Figures {
   readonly input: number
   readonly cacheRead: number
   readonly cacheWrite: number
-  /** Of `cacheWrite`, what is kept for an hour. */
+  /** The part of `cacheWrite` that is cached for an hour. */
   readonly cacheWriteHour: number
   readonly output: number
 }
@@ -133,7 +133,7 @@ export interface Figures {
 export function figuresOf(usage: Members): Figures {
   const created = membersOf(usage['cache_creation'])
   const cacheWriteHour = counted(created['ephemeral_1h_input_tokens'])
-  // Some servers report only the parts.
+  // Some servers report only the parts of the sum.
   const parts = cacheWriteHour + counted(created['ephemeral_5m_input_tokens'])
   return {
     input: counted(usage['input_tokens']),
@@ -146,19 +146,19 @@ export function figuresOf(usage: Members): Figures {
 
 const NONE: Figures = { input: 0, cacheRead: 0, cacheWrite: 0, cacheWriteHour: 0, output: 0 }
 
-/** Types of the steps whose tokens are in the totals, where the provider bills them at all. */
+/** Types of the steps whose tokens the totals include, if the provider bills them at all. */
 const IN_TOTALS: ReadonlySet<unknown> = new Set(['message', 'fallback_message'])
 
 /**
- * The steps of an answer (`iterations` of its usage), some of which the totals leave out, as a compaction.
- * The usage's length bounds their number.
+ * The steps of an answer (`iterations` of its usage), some of which the totals leave out, for example a
+ * compaction. The usage's length bounds their number.
  */
 export class Steps {
   #all = NONE
-  /** Of the steps that are no part of the totals. */
+  /** Sums of the steps that the totals leave out. */
   #beside = NONE
 
-  /** Of several lists the largest figures count. @param list no list: there are no steps */
+  /** If there are several lists, the largest figures count. @param list not a list: there are no steps */
   merge(list: unknown): void {
     if (!Array.isArray(list)) return
     const steps = list.map(membersOf)

@@ -5,7 +5,7 @@ import type { NativeHead, ReadAnswer } from '../parts.ts'
 import { Output, WholeWalk } from '../walk/object-walk.ts'
 import { writtenAnew } from '../walk/written-json.ts'
 
-/** A whole answer of a provider that speaks Anthropic's messages. Null: no JSON object, an error, or no content. */
+/** A whole answer of a provider that speaks Anthropic's messages. Null: not a JSON object, an error, or no content. */
 export function readMessageAnswer(body: Buffer, head: NativeHead): ReadAnswer | null {
   const walk = new MessageWalk(head)
   return walk.run(body, true) ? walk.read : null
@@ -21,7 +21,7 @@ class MessageWalk extends WholeWalk {
     this.#top = new MessageMembers(this.walk, { form: 'answer', head, blocks })
   }
 
-  /** Null: an error, or something else that is no message. */
+  /** Null: an error, or not a message. */
   get read(): ReadAnswer | null {
     const { id, usage, stopReason, isMessage } = this.#top
     if (!isMessage) return null
@@ -36,7 +36,7 @@ class MessageWalk extends WholeWalk {
       upstreamId: this.textOf(id),
       reported: counted.reported,
       pieces: {
-        // A message without a usage has the name of the member added before its closing brace.
+        // If the message has no usage, the name of the added member is written before the closing brace.
         before: this.walk.pieces(this.start, usage?.start ?? close),
         usageMembers:
           hasOutputCount && counted.isCredible(this.#output.isThere) ? usageMembersOf(usageJson) : null,

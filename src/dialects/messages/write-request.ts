@@ -22,9 +22,9 @@ import { laterSystemText } from '../prompt/write-terms.ts'
 import { tierOf, USUAL_TIER } from '../../schemas/models/price-conditions.ts'
 import { claudeModel } from '../../schemas/models/openai-maker.ts'
 
-/** Tokens of an answer at most, where neither the caller nor the endpoint has a maximum. Decision. */
+/** The most tokens of an answer when neither the caller nor the endpoint has a maximum. Decision. */
 export const ANSWER_TOKENS_MAX = 8_192
-/** The largest temperature; OpenAI's forms go to 2. */
+/** The largest temperature; OpenAI's dialects allow up to 2. */
 const TEMPERATURE_MAX = 1
 
 export function writeMessages(prompt: Prompt, terms: WriteTerms): WrittenPrompt {
@@ -49,7 +49,7 @@ export function writeMessages(prompt: Prompt, terms: WriteTerms): WrittenPrompt 
 
 const SAMPLING = ['temperature', 'top_p', 'top_k']
 
-/** Models of Anthropic refuse more than one of the first two numbers, and newer ones all of them. */
+/** Anthropic's models refuse temperature and top-p together; newer models refuse all sampling members. */
 function writeSampling(draft: PromptDraft): void {
   const { temperature, topP, topK } = draft.prompt.tuning
   if (temperature !== null && temperature > TEMPERATURE_MAX) {
@@ -64,7 +64,7 @@ function writeSampling(draft: PromptDraft): void {
   for (const name of SAMPLING) if (draft.has(name)) draft.cut(name)
 }
 
-/** The words that messages have for the tiers of OpenAI. */
+/** Writes OpenAI's tiers by their names in the Messages dialect. */
 function writeTier(draft: PromptDraft): void {
   const { serviceTier } = draft.prompt.tuning
   if (draft.isSameForm || serviceTier === null) return
@@ -94,7 +94,7 @@ function writeTools(draft: PromptDraft): void {
   draft.set('tool_choice', isParallelWritten ? { ...choice, disable_parallel_tool_use: !isParallel } : choice)
 }
 
-/** Tools of earlier turns, which the caller no longer declares: Anthropic refuses calls of undeclared ones. */
+/** Tools called in earlier turns that the caller no longer declares: Anthropic refuses calls of undeclared tools. */
 function calledTools({ turns }: Prompt): readonly Members[] {
   const names = turns.flatMap((turn) =>
     turn.role === 'assistant' ? turn.parts.flatMap((part) => (part.kind === 'call' ? part.name : [])) : [],
@@ -117,14 +117,14 @@ function toolMember(draft: PromptDraft, tool: PromptTool): Members {
 
 function inputSchema(draft: PromptDraft, schema: Members, { isStrict, path }: PromptTool): Members {
   if (draft.isSameForm) return { type: 'object', ...schema }
-  // What cannot be joined is refused.
+  // A schema whose branches cannot be joined has been refused: see `needsOf`.
   const joined = joinedBranches(schema) ?? { schema, dropped: [] }
   for (const name of joined.dropped) draft.drop(name, path)
   const whole = { type: 'object', ...joined.schema }
   return isStrict === true ? limitedSchema(draft, whole, path) : whole
 }
 
-/** With the limits of the schema in its descriptions, where Anthropic would refuse them. */
+/** Moves limits that Anthropic refuses into the descriptions of the schema. */
 function limitedSchema(draft: PromptDraft, schema: Members, path?: string): Members {
   const dropped = new Set<string>()
   const limited = withinLimits(schema, dropped)
@@ -139,7 +139,7 @@ function choiceMember(choice: ToolChoice | null): Members | null {
   return { type: word === 'required' ? 'any' : word }
 }
 
-/** A format that is no schema is refused before. */
+/** A format other than a schema is refused earlier. */
 function formatMember(draft: PromptDraft): Members | null {
   const { format } = draft.prompt
   if (format?.kind !== 'json_schema') return null
@@ -152,7 +152,7 @@ function formatMember(draft: PromptDraft): Members | null {
 
 const OWN = SIGNATURE_FORMATS.messages
 
-/** Anthropic refuses a conversation that its model begins, and one without a turn. */
+/** Anthropic refuses a conversation that begins with the model's turn, and one without turns. */
 const OPENING: WrittenMessage = { role: 'user', content: [{ type: 'text', text: '.' }] }
 
 export interface WrittenMessage {
@@ -160,7 +160,7 @@ export interface WrittenMessage {
   readonly content: readonly Members[]
 }
 
-/** Text of the system before all turns, and the turns, of which each role's neighbours are one. */
+/** The system text before all turns, and the turns; consecutive turns of one role are merged. */
 export interface WrittenTurns {
   readonly system: readonly Members[]
   readonly messages: readonly WrittenMessage[]
@@ -190,7 +190,7 @@ export function writeMessageTurns(draft: PromptDraft): WrittenTurns {
   )
 }
 
-/** Anthropic goes on from a text at the end of its model's turn, and refuses white space at the end of that. */
+/** If the last turn is the model's, Anthropic continues its text, and refuses white space at the end of that text. */
 function ended(messages: readonly WrittenMessage[]): readonly WrittenMessage[] {
   const last = messages.at(-1)
   const block = last?.content.at(-1)
@@ -199,7 +199,7 @@ function ended(messages: readonly WrittenMessage[]): readonly WrittenMessage[] {
   return [...messages.slice(0, -1), { ...last, content: [...last.content.slice(0, -1), text] }]
 }
 
-/** A message in the making: results of tools come first in it. */
+/** A message being built, with tool results first. */
 interface Run {
   readonly role: WrittenMessage['role']
   readonly results: Members[]
@@ -208,7 +208,7 @@ interface Run {
 
 function opened(system: readonly Members[], messages: readonly WrittenMessage[]): WrittenTurns {
   const [first] = messages
-  // Anthropic answers no prompt that has a text of the system alone.
+  // Anthropic refuses a prompt that contains only a system text.
   if (first === undefined)
     return { system: [], messages: [system.length === 0 ? OPENING : { role: 'user', content: system }] }
   return { system, messages: first.role === 'assistant' ? [OPENING, ...messages] : messages }
@@ -242,7 +242,7 @@ function blocksOf(draft: PromptDraft, turn: Turn): readonly Members[] {
   }
 }
 
-/** Anthropic refuses texts of white space alone, which other forms take. */
+/** Removes texts that are only white space: Anthropic refuses them, other providers accept them. */
 function saying<P extends Turn['parts'][number]>(draft: PromptDraft, parts: readonly P[]): readonly P[] {
   if (draft.isSameForm) return parts
   const isSilent = (part: P): boolean =>
@@ -255,7 +255,7 @@ function givenBlock(draft: PromptDraft, part: GivenPart): Members {
   return writeGiven(part)
 }
 
-/** Sounds and films are refused before. */
+/** Sounds and films are refused earlier. */
 function isGiven(part: { readonly kind: string }): part is GivenPart {
   return part.kind === 'text' || part.kind === 'image' || part.kind === 'file'
 }

@@ -10,7 +10,7 @@ export type PresetSource = KeptRequest['source']
 
 export type PresetFields = Omit<KeptRequest, 'ignored'>
 
-/** A preset as it was saved, on its way to a thread: texts cross at once, whatever they hold. */
+/** A saved preset in the form in which it is sent to a worker thread: texts are cheap to transfer, whatever they contain. */
 export interface SavedPreset extends Omit<PresetFields, 'config'> {
   /** JSON of the fields by the names that they have in the form of `source`. */
   readonly config: string
@@ -23,31 +23,31 @@ export interface TextPreset {
   readonly tools: readonly { readonly identity: string; readonly json: string }[]
   /** A text; null: the preset has no system prompt. */
   readonly systemPrompt: string | null
-  /** Fields that have no words here, for `x-sluice-dropped`. */
+  /** Fields that this dialect cannot express, for `x-sluice-dropped`. */
   readonly dropped: readonly string[]
 }
 
-/** What a dialect takes of presets, its own and those of other forms. */
+/** How a dialect applies presets that were saved in it or in other dialects. */
 export interface PresetForm {
   readonly source: PresetSource
   readonly kept: Readonly<Record<string, TSchema>>
   readonly body: Readonly<Record<string, TSchema>>
   /** Members that a reader of a call needs in addition to the fields of a preset. */
   readonly empty: Members
-  /** Fields of which the request's own one stands for all: they say the same thing. */
+  /** Groups of fields with the same meaning: one of them in the request replaces all of them in the preset. */
   readonly together: readonly (readonly string[])[]
   /** Members that providers of the form refuse in combination; absent: none. */
   readonly conflicts?: {
-    /** Members of a request that decide on it. */
+    /** Members of a request that are part of such a combination. */
     readonly names: readonly string[]
-    /** @param fields of a preset, in the words of the form @param own those members of the request, where it has them */
+    /** @param fields of a preset, in the form of the dialect @param own those of the `names` that the request has */
     fitting(fields: Members, own: Members): FittingFields
   }
   /** @param systemPrompt as JSON */
   promptEdits(body: KeptBody, systemPrompt: string): readonly BodyEdit[]
 }
 
-/** What makes two tools the same one: the name of a function, else the type, with a name where the tool has one. */
+/** Two tools with the same identity are the same tool. It is the name of a function, otherwise the type with the tool's name, if any. */
 export function toolIdentity(tool: unknown): string {
   const { type = 'custom', name, ...more } = membersOf(tool)
   const named = membersOf(more[String(type)])['name'] ?? name ?? ''
@@ -56,8 +56,8 @@ export function toolIdentity(tool: unknown): string {
 
 /**
  * The caller's bytes with the preset's fields that the request lacks: the preset's tools follow those of the
- * request, and its system prompt comes first. Fields of the request win as a whole, and all other bytes stay
- * as they are.
+ * request, and its system prompt comes first. A field of the request replaces the whole field of the preset.
+ * All other bytes are unchanged.
  * @param body has passed the schema of the dialect
  * @param model the resulting model
  */
@@ -103,21 +103,21 @@ export function valueOf(body: KeptBody, member: MemberSpan): unknown {
   return JSON.parse(jsonOf(body, member))
 }
 
-/** The value of a member, as the body writes it. */
+/** The JSON of a member's value, as in the body. */
 export function jsonOf({ bytes }: KeptBody, { start, end }: MemberSpan): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString()
 }
 
-/** Members of a request that decide on it. */
+/** Members of a request with which members of a preset may conflict. */
 export const BESIDE_THINKING: readonly string[] = ['thinking', 'tool_choice', 'temperature', 'top_p', 'top_k']
 
 export interface FittingFields {
   readonly fields: Members
-  /** What the request wins over. */
+  /** Fields of the preset that members of the request override. */
   readonly dropped: readonly string[]
 }
 
-/** @param fields of the preset, in the words of messages @param own members of the request */
+/** @param fields of the preset, in the form of the Messages dialect @param own members of the request */
 export function besideThinking(fields: Members, own: Members): FittingFields {
   const other = twoOfOne(fields, own)
   const rest = without(fields, other)
@@ -131,7 +131,7 @@ export function besideThinking(fields: Members, own: Members): FittingFields {
   }
 }
 
-/** Newer models refuse more than one of the two. */
+/** Newer models refuse both members together. */
 function twoOfOne(fields: Members, own: Members): readonly string[] {
   return ['temperature', 'top_p'].filter(
     (name, nth, both) => Object.hasOwn(fields, name) && Object.hasOwn(own, both[1 - nth] ?? ''),

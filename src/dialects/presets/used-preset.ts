@@ -30,18 +30,18 @@ import {
 } from './text-preset.ts'
 
 export interface PresetRequest {
-  /** The model that results. */
+  /** The model after the preset is applied. */
   readonly model: string
-  /** The most tokens of the answer that the request itself names; null: it names none. */
+  /** The token maximum in the request itself; null: it names none. */
   readonly tokensMax: number | null
   readonly hasTools: boolean
-  /** Its members that the form's conflicts are about. */
+  /** The members of the request that may be part of a conflict. */
   readonly own: Members
 }
 
 /**
- * What a call takes of a preset, whichever form saved it: fields of its own form as they are, those of other
- * forms through the form between.
+ * The preset as applied to a call: fields saved in the call's dialect are used unchanged, fields of other
+ * dialects are translated through the intermediate form.
  */
 export function textPresetOf(
   form: PresetForm,
@@ -62,19 +62,19 @@ export function textPresetOf(
 }
 
 interface TakenFields {
-  /** Values by the names that they have in the form; without `tools`. */
+  /** Values by their names in the dialect; without `tools`. */
   readonly fields: Members
   readonly tools: readonly unknown[]
   /** For `x-sluice-dropped`. */
   readonly dropped: readonly string[]
 }
 
-/** A call refuses what it would refuse in the caller's own body. */
+/** Fields that the preset saved in the call's dialect: they are validated like members of the caller's body. */
 function ownFields({ source, kept }: PresetForm, { tools, ...saved }: PresetFields['config']): TakenFields {
   const others = new Others(source)
   const fields = Object.entries(saved).filter(([name]) => {
     const isKept = Object.hasOwn(kept, name)
-    // A field of another version of Sluice.
+    // The field was saved by another version of Sluice.
     if (!isKept) others.drop(name, [name])
     return isKept
   })
@@ -99,7 +99,7 @@ export const CHAT_PRESET: PresetForm = {
   promptEdits(body, systemPrompt) {
     const messages = body.last('messages')
     if (messages === null) return []
-    // The list has a message at least.
+    // The list is never empty, so a comma follows the added message.
     const text = `{"role":"system","content":${systemPrompt}},`
     return [{ kind: 'insert', at: messages.start + 1, text }]
   },
@@ -110,7 +110,7 @@ export const MESSAGES_PRESET: PresetForm = {
   kept: MESSAGES_KEPT.properties,
   body: MessagesBody.properties,
   empty: { messages: [] },
-  // Both have the form of the answer.
+  // Both contain the answer format.
   together: [['output_config', 'output_format']],
   conflicts: { names: BESIDE_THINKING, fitting: besideThinking },
   promptEdits(body, systemPrompt) {
@@ -122,13 +122,13 @@ export const MESSAGES_PRESET: PresetForm = {
     if (own === '') return [{ kind: 'set', name: 'system', json: systemPrompt }]
     if (Array.isArray(own))
       return [{ kind: 'insert', at: system.start + 1, text: own.length === 0 ? block : `${block},` }]
-    // A value that comes last ends where members are added: no text can be put in there.
+    // The value is replaced as a whole: if it is last, members are added at its end, so no text can be inserted there.
     const json = `[${block},{"type":"text","text":${jsonOf(body, system)}}]`
     return [{ kind: 'set', name: 'system', json }]
   },
 }
 
-/** Between the system prompt of a preset and the caller's own, as JSON writes it. */
+/** Separator of the preset's system prompt and the caller's own, escaped for JSON. */
 const BLANK_LINE = '\\n\\n'
 
 export const RESPONSES_PRESET: PresetForm = {
@@ -156,17 +156,17 @@ interface Forms {
   readonly to: PresetForm
 }
 
-/** Fields of Sluice's own that a call would refuse: a preset of another form is never refused. */
+/** Sluice's own fields that a call would refuse. They are dropped, since a preset of another dialect is never refused. */
 const REFUSED: readonly string[] = ['plugins', 'stop_server_tools_when']
-/** What writers set of a call, and no preset has. */
+/** Members that writers set for every call and that no preset contains. */
 const FRAME: readonly string[] = ['model', 'messages', 'input', 'store']
 /** Members that writers also set from the request. */
 const TOKENS: readonly string[] = ['max_tokens', 'max_completion_tokens']
 
 /**
- * Fields of a preset that another form of calls saved, in the words of the caller's form. A field without
- * words in it is dropped and named, whatever table D6 makes of it in a request; so is one that no call could
- * have.
+ * Translates fields of a preset that was saved in another dialect. A field that the caller's dialect cannot
+ * express is dropped and reported, even if table D6 refuses it in a request; so is a field that is invalid in
+ * every call.
  */
 function foreignFields(forms: Forms, config: Members, request: PresetRequest): TakenFields {
   const { from, to } = forms
@@ -194,7 +194,7 @@ interface Asked {
   readonly request: PresetRequest
 }
 
-/** Members of a call without what the form has no words for. */
+/** The members of a call that the dialect can express. */
 function writtenIn({ source }: PresetForm, { prompt, request }: Asked, lost: Others): Members {
   const write = PROMPT_WRITERS[source]
   const terms = termsOf(request)
@@ -223,7 +223,7 @@ function writtenIn({ source }: PresetForm, { prompt, request }: Asked, lost: Oth
   return body
 }
 
-/** Stands for the tools of the request: without tools writers leave out how to choose among them. */
+/** Stands for the tools of the request: without tools, writers leave out `tool_choice`. */
 const TOOL_OF_REQUEST: PromptTool = {
   name: 'request',
   description: null,
@@ -232,7 +232,7 @@ const TOOL_OF_REQUEST: PromptTool = {
   cache: null,
 }
 
-/** The caller's form has words for all that its members can say: which endpoint answers is not known yet. */
+/** Terms that allow everything the caller's dialect can express, since the endpoint is not known yet. */
 function termsOf({ model }: PresetRequest): WriteTerms {
   return {
     upstreamModel: anyClaude(model),
@@ -245,7 +245,7 @@ function termsOf({ model }: PresetRequest): WriteTerms {
 }
 
 interface Split {
-  /** Fields that both forms have by one name, and that the form between does not carry. */
+  /** Fields with the same name in both dialects that the intermediate form does not carry. */
   readonly same: Members
   readonly read: Members
 }
@@ -262,7 +262,7 @@ function split(forms: Forms, config: Members, lost: Others): Split {
   return { same, read }
 }
 
-/** Members that would make the answer another one are not carried by their names alone. */
+/** Members that would change the answer are not carried by name alone. */
 function isSame({ from, to }: Forms, name: string): boolean {
   if (isCarried(from.source, name) || REFUSED.includes(name)) return false
   return Object.hasOwn(to.kept, name) && otherField(from.source, name)?.class !== 'refused'
@@ -273,7 +273,7 @@ function isValid({ kept, body }: PresetForm, name: string, value: unknown): bool
   return Object.hasOwn(kept, name) && isFit(kept, name, value) && isFit(body, name, value)
 }
 
-/** @param shapes of members; one without a shape may have any value */
+/** @param shapes of members; a member without a shape may have any value */
 function isFit(shapes: PresetForm['body'], name: string, value: unknown): boolean {
   const shape = Object.hasOwn(shapes, name) ? shapes[name] : undefined
   return shape === undefined || fits(shape, value)
@@ -292,7 +292,7 @@ interface Field {
   readonly value: unknown
 }
 
-/** Whether a call may have this value: the limits of the forms differ. */
+/** Whether this value is within the limits of a call, since limits differ between dialects. */
 function hasRoom({ from, to }: Forms, { config, name, value }: Field, lost: Others): boolean {
   if (isFit(to.body, name, value)) return true
   const rows = CARRIED.filter(({ names }) => names[to.source]?.includes(name))

@@ -4,13 +4,13 @@ import { JSON_SCHEMA } from '../form-fit.ts'
 import { flagOf, textOf, type Others } from './others.ts'
 import type { AnswerFormat } from './prompt.ts'
 
-/** Members of a format of type `json_object` that are read. */
+/** The members that Sluice reads in a format of type `json_object`. */
 const OBJECT: ReadonlySet<string> = new Set(['type', 'schema', 'name', 'description', 'strict'])
 
 /** The name of a format whose caller gives none: OpenAI requires one. */
 const FORMAT_NAME = 'output'
 
-/** Some providers take a schema there, too. */
+/** Some providers also accept a schema in a format of this type. */
 export function readJsonObject(
   format: Members,
   { path, others }: { readonly path: JsonPath; readonly others: Others },

@@ -22,7 +22,7 @@ export function isEmptyText(part: MarkedPart & { readonly text?: string }): bool
   return part.kind === 'text' && part.text === ''
 }
 
-/** Removes silent parts. A cache mark on one moves to the part before it. @param lost called for a mark without such a part */
+/** Removes empty parts. The cache mark of an empty part moves to the part before it. @param lost called for a mark without an earlier part */
 export function speaking<P extends MarkedPart>(
   parts: readonly P[],
   isSilent: (part: P) => boolean,
@@ -40,7 +40,7 @@ export function speaking<P extends MarkedPart>(
   return kept
 }
 
-/** The same place for the whole prompt. */
+/** The `cache_control` of the whole prompt; null: none. */
 export function wholeCache({ cache }: Prompt): unknown {
   return Object.values(cacheControl(cache))[0] ?? null
 }

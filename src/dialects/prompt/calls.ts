@@ -14,21 +14,21 @@ import {
 
 export interface CallIdRule {
   readonly fits: RegExp
-  /** Characters of an id that stands for another one. */
+  /** Length of a replacement id in characters. */
   readonly length: number
 }
 
-/** Messages: letters, digits, `_` and `-`. */
+/** Anthropic accepts letters, digits, `_` and `-`. */
 export const MESSAGES_CALL_ID: CallIdRule = { fits: /^[\w-]+$/, length: 9 }
-/** OpenAI takes 40 characters in chat, and 64 in responses. */
+/** OpenAI accepts 40 characters in Chat Completions and 64 in Responses. */
 export const CHAT_CALL_ID: CallIdRule = { fits: /^[^]{1,40}$/, length: 9 }
 export const RESPONSES_CALL_ID: CallIdRule = { fits: /^[^]{1,64}$/, length: 9 }
-/** Mistral takes nine letters and digits. */
+/** Mistral requires exactly nine letters or digits. */
 export const STRICT_CALL_ID: CallIdRule = { fits: /^[A-Za-z0-9]{9}$/, length: 9 }
 
 /**
  * The prompt with a unique id for each call: some models restart their call numbers in each turn, and
- * providers refuse a repeated id. Results are matched to calls of the same id in order.
+ * providers refuse a repeated id. Results are matched to calls with the same id, in order.
  */
 export function withUniqueCalls(prompt: Prompt): Prompt {
   const called = prompt.turns.flatMap((turn) => (turn.role === 'assistant' ? turn.parts.flatMap(idIn) : []))
@@ -48,7 +48,7 @@ export function withUniqueCalls(prompt: Prompt): Prompt {
   }
   const answered = (id: string): string => {
     const unique = open.get(id)?.shift() ?? last.get(id) ?? id
-    // A second result of one call is that call's, too.
+    // A second result for the same id belongs to the same call.
     last.set(id, unique)
     return unique
   }
@@ -70,7 +70,7 @@ function idIn(part: AssistantPart): readonly string[] {
 const BASE = 36
 const SECOND = 'second'
 
-/** The id itself where it fits, else the same other one wherever it stands. */
+/** The id itself if it fits; otherwise a replacement that is always the same for this id. */
 export function fittingId(id: string, { fits, length }: CallIdRule): string {
   if (fits.test(id)) return id
   const one = hashed(HASH_BEGIN, id) >>> 0
@@ -79,9 +79,9 @@ export function fittingId(id: string, { fits, length }: CallIdRule): string {
 }
 
 /**
- * The arguments of a call as an object, for protocols that take no text; long integers stand in it as marks. A
- * model may have written text that is no object, which callers give back as it is: it stays readable in the
- * member `text`.
+ * The arguments of a call as an object, for protocols that do not accept a text; long integers are replaced
+ * by marks. A model may have written text that is not an object, and callers return it unchanged: it is kept
+ * readable in the member `text`.
  */
 export function argumentsObject(json: string): Readonly<Record<string, unknown>> {
   if (json.trim() === '') return {}
@@ -89,8 +89,8 @@ export function argumentsObject(json: string): Readonly<Record<string, unknown>>
 }
 
 /**
- * Long integers stand in it as marks. Null: the text is no JSON, or has more levels than a body may have, which
- * could not be written again.
+ * Long integers are replaced by marks. Null: the text is not valid JSON, or has more levels than a body may
+ * have and could not be serialized.
  */
 export function parsedArguments(json: string): unknown {
   if (isDeeper(json, INFERENCE_DEPTH_MAX)) return null
@@ -103,7 +103,7 @@ export function parsedArguments(json: string): unknown {
 
 type Parts = Extract<Turn, { readonly role: 'tool' }>['parts']
 
-/** Begins the result of a tool that failed, in forms that have no other word for it. Part D, mapping table. */
+/** Prefix of the result of a failed tool, in forms without a member for the failure. Part D, mapping table. */
 const ERROR = '[error] '
 
 /** The result of a tool that failed. */
@@ -113,7 +113,7 @@ export function erroneous(parts: Parts): Parts {
   return [{ kind: 'text', text: ERROR.trimEnd(), cache: null }, ...parts]
 }
 
-/** Whether a JSON text nests more levels than these; the outermost value is level 1. */
+/** Whether a JSON text has more nesting levels than the maximum; the outermost value is level 1. */
 function isDeeper(json: string, levelsMax: number): boolean {
   let depth = 0
   let isText = false

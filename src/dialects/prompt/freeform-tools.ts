@@ -2,7 +2,7 @@ import { BETWEEN_TEXTS } from './prompt.ts'
 import { isObject, membersOf, type Members } from '../../schemas/values/members.ts'
 import type { JsonPath } from '../../schemas/values/json-path.ts'
 import { textOf, type Others } from './others.ts'
-/** Tools whose input is a text, as functions of one text: other forms have no such tools. */
+/** Translates tools whose input is a text to functions with one text argument, for forms without such tools. */
 import type { DeclaredOrigin, PromptCall, PromptTool } from './prompt.ts'
 import { usedMembers } from '../table/nested-table.ts'
 import { parsedArguments } from './calls.ts'
@@ -21,7 +21,7 @@ const SCHEMA = {
 
 const USED = usedMembers('responses', 'tools', { type: 'custom' })
 
-/** @param path of what has its name @returns null: it has none */
+/** @param path of the object that has its name @returns null: it has no name */
 export function readFreeform(members: Members, path: JsonPath, others: Others): PromptTool | null {
   const [name, description] = [textOf(members['name']), textOf(members['description'])]
   if (name === null) return null
@@ -42,8 +42,8 @@ export function readFreeform(members: Members, path: JsonPath, others: Others): 
 }
 
 /**
- * Words for the grammar of an input, which no other form holds a model to. Chat has it in a member of the
- * format, responses in the format itself.
+ * A description of the grammar of an input, since no other form enforces one. In chat the grammar is in a
+ * member of the format, in responses in the format itself.
  */
 function grammarOf(format: Members | null): string | null {
   if (format?.['type'] !== 'grammar') return null

@@ -1,4 +1,4 @@
-/** Functions that callers declare, in the words of every form. */
+/** Functions that callers declare, read from and written to every form. */
 import { isObject, type Members } from '../../schemas/values/members.ts'
 import { pointerOf, type JsonPath } from '../../schemas/values/json-path.ts'
 import { cachePointOf, flagOf, textIn, textOf, type Others } from './others.ts'
@@ -11,7 +11,7 @@ interface Declared {
   readonly used: ReadonlySet<string>
   /** Name of the member that has the schema of the arguments. */
   readonly schema: string
-  /** Where the tool has its `cache_control`, if not in the function itself. */
+  /** The object that has the tool's `cache_control`, if it is not in the function itself. */
   readonly outer?: Members
 }
 
@@ -43,15 +43,15 @@ export function allowedChoice(sent: Members, nameOf: (tool: Members) => string |
   return known.length < names.length ? null : { kind: 'allowed', mode, names: known }
 }
 
-/** Reads a choice of tools that is one of OpenAI's words, otherwise null. */
+/** Reads a tool choice that is one of OpenAI's words; null for anything else. */
 export function choiceOfWord(word: unknown): ToolChoice | null {
   return word === 'auto' || word === 'none' || word === 'required' ? { kind: word } : null
 }
 
-/** Characters of a function's name that all providers take. */
+/** The most characters of a function's name that all providers accept. */
 const FITTING_CHARS_MAX = 64
 
-/** Google's names begin with no digit. */
+/** For Google, a name must not begin with a digit. */
 const FITTING = /^[A-Za-z_][\w-]*$/
 
 const OTHER_CHARACTERS = /[^\w-]/g
@@ -67,25 +67,25 @@ export function isFitting(name: string): boolean {
 }
 
 /**
- * Names of the functions that stand for tools whose own names other forms lack, or not all providers take:
- * those of one request are never the same, and a tool has the same name in each request that declares the
+ * Names of the functions that replace tools which other forms cannot express or whose names some providers
+ * refuse. They are unique within a request, and a tool has the same name in each request that declares the
  * same tools.
  */
 export class FunctionNames {
   readonly #taken: Set<string>
   readonly #names = new Map<string, string>()
 
-  /** @param names that are taken: those of tools which keep theirs */
+  /** @param names already in use: those of tools that keep their names */
   constructor(names: Iterable<string>) {
     this.#taken = new Set(names)
   }
 
-  /** A tool of no namespace keeps its name. */
+  /** A tool without a namespace keeps its name. */
   of(namespace: string | null, name: string): string {
     return namespace === null ? name : this.#made([namespace, name], joined(namespace, name))
   }
 
-  /** The name itself where all providers take it. */
+  /** The name itself if all providers accept it. */
   fitting(name: string): string {
     return isFitting(name) ? name : this.#made([name], name)
   }
@@ -111,7 +111,7 @@ export class FunctionNames {
   }
 }
 
-/** Clients write the namespace with a separator at its end, within the name of the tool, or in neither. */
+/** Clients write the separator at the end of the namespace, at the start of the tool's name, or not at all; some repeat the namespace in the name. */
 function joined(namespace: string, name: string): string {
   const isWithin = name.startsWith(namespace)
   const between = namespace.endsWith(BETWEEN) || name.startsWith(BETWEEN) ? '' : BETWEEN
@@ -119,8 +119,8 @@ function joined(namespace: string, name: string): string {
 }
 
 /**
- * The prompt with names of functions that all providers take: a dialect has longer ones, and other
- * characters. The caller reads its own names in the answer.
+ * The prompt with function names that all providers accept, since a dialect may allow longer names and other
+ * characters. The answer to the caller has the original names.
  */
 export function withFittingNames(prompt: Prompt): Prompt {
   const { tools, toolChoice, turns } = prompt

@@ -1,4 +1,4 @@
-/** Contents that a request names, in the written request: each is put in its place while that is sent. */
+/** Contents of files and URLs in a request to a provider: each is inserted while the request is sent. */
 import { inlineFormOf, SOUND_FORMATS } from '../../schemas/inference/inline-files.ts'
 import type { Media, Prompt, PromptFile, PromptImage, Turn, UserPart } from './prompt.ts'
 import { isWebAddress } from './media.ts'
@@ -8,37 +8,37 @@ export interface NamedContent {
   /** The id of a file, or an address. */
   readonly name: string
   readonly mimeType: string
-  /** Of the file, for protocols that take no document without a name; null: it has none. */
+  /** Name of the file, for protocols that require one for documents; null: it has none. */
   readonly filename: string | null
 }
 
 export interface NamedContents {
   /**
-   * Begins each text that stands for a content. Made at random for each written request: a caller who knew it
-   * could put contents anywhere in the request.
+   * Prefix of the placeholder of each content. Random for each request, since a caller who knew it could
+   * insert contents anywhere in the request.
    */
   readonly mark: string
-  /** At most a hundred: their numbers have two digits. */
+  /** At most 100, since a placeholder has a two-digit number. */
   readonly list: readonly NamedContent[]
 }
 
 const NTH_CHARS = 2
-/** How a content stands in its place: letters of base64. */
+/** Mark in the placeholder of a content that is inserted as base64. */
 const AS_BASE64 = 'b'
 const AS_TEXT = 't'
 
 /** A place of a content in the bytes of a written request. */
 export interface ContentPlace {
-  /** What stands for the content is `[start, end)`. */
+  /** The placeholder is `[start, end)`. */
   readonly start: number
   readonly end: number
-  /** In the list of contents. */
+  /** Index in the list of contents. */
   readonly nth: number
-  /** The content comes as a text within a string of JSON; false: as base64. */
+  /** The content is inserted as text within a JSON string; false: as base64. */
   readonly isText: boolean
 }
 
-/** Protocols whose makers take no document without a name. */
+/** Protocols whose makers require a name for documents. */
 const NAMING: readonly TextProtocol[] = ['chat', 'responses']
 
 export function withContents(prompt: Prompt, contents: NamedContents, protocol: TextProtocol): Prompt {
@@ -46,7 +46,7 @@ export function withContents(prompt: Prompt, contents: NamedContents, protocol: 
   return { ...prompt, turns: prompt.turns.map((turn) => placing.turn(turn)) }
 }
 
-/** The places of contents in a request that was written of such a prompt, in their order. */
+/** The places of contents in the request written from such a prompt, in order. */
 export function contentPlaces(json: Uint8Array, { mark }: NamedContents): readonly ContentPlace[] {
   const bytes = Buffer.from(json.buffer, json.byteOffset, json.length)
   const places: ContentPlace[] = []
@@ -91,8 +91,8 @@ class Placing {
   }
 
   /**
-   * Undefined: no content has the name. A URL names what was fetched, and an id names a file: the cost of the
-   * call was bounded by which of the two it is.
+   * Undefined: no content has the name. A URL must name a fetched content and an id must name a file, since
+   * the cost bound of the call depends on which of the two it is.
    */
   #nthOf(media: Media): number | undefined {
     if (media.kind === 'base64') return undefined
@@ -117,7 +117,7 @@ class Placing {
 
 type Base64 = Extract<Media, { readonly kind: 'base64' }>
 
-/** A document of a chat that is a sound; results of tools have none. */
+/** Converts a sound that a chat contains as a document; tool results contain no sounds. */
 function soundOf(part: UserPart): UserPart {
   if (part.kind !== 'file' || part.media.kind !== 'base64') return part
   const { media, cache, path } = part

@@ -1,16 +1,16 @@
-/** JSON schemas as Anthropic takes them, for callers of other forms. Part D, mapping table. */
+/** JSON schemas in the form that Anthropic accepts, for callers of other dialects. Part D, mapping table. */
 import { markedNumber } from '../../schemas/values/long-integers.ts'
 import { isObject, membersOf, type Members } from '../../schemas/values/members.ts'
 
-/** Limits that Anthropic refuses in a schema which it enforces. */
+/** Limits that Anthropic refuses in an enforced schema. */
 const LIMITS = [
   ...['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'],
   ...['minLength', 'maxLength', 'minItems', 'maxItems'],
 ] as const
-/** The most that `minItems` may ask for. */
+/** The largest `minItems` that Anthropic accepts. */
 const MIN_ITEMS_MAX = 1
 
-/** Keywords with a schema, with a list of them, and with schemas by names. */
+/** Keywords whose value is a schema, a list of schemas, or an object of schemas by name. */
 const ONE = ['items', 'additionalProperties', 'not', 'contains', 'if', 'then', 'else'] as const
 const LISTS = ['anyOf', 'oneOf', 'allOf', 'prefixItems'] as const
 const NAMED = ['properties', 'patternProperties', '$defs', 'definitions'] as const
@@ -19,7 +19,7 @@ const NAMED = ['properties', 'patternProperties', '$defs', 'definitions'] as con
 export const SCHEMA_NAMES: readonly string[] = [...LIMITS, 'anyOf', 'oneOf', 'allOf']
 
 /**
- * The schema with its limits in the descriptions, which the model reads, and with objects that are closed.
+ * The schema with its limits in the descriptions, which the model reads, and with all objects closed.
  * @param dropped receives the names of the limits
  */
 export function withinLimits(schema: Members, dropped: Set<string>): Members {
@@ -58,8 +58,8 @@ interface Joined {
 }
 
 /**
- * The schema of a tool without alternatives at its top: the properties of all branches, of which those are
- * required that each branch requires. Null: a branch is no object.
+ * The schema of a tool without alternatives at its top: it has the properties of all branches and requires
+ * those that every branch requires. Null: a branch is not an object.
  */
 export function joinedBranches(schema: Members): Joined | null {
   const names = BRANCHES.filter((name) => Array.isArray(schema[name]))

@@ -8,10 +8,10 @@ import { imageTypeOf } from '../../schemas/files/mime-types.ts'
 import type { TextProtocol } from '../../schemas/models/protocols.ts'
 
 const DATA_URL = /^data:([^;,]+)((?:;[^;,]*)*);base64,/i
-/** Characters in which the head of a `data:` URL ends. */
+/** The most characters of the head of a `data:` URL. */
 const DATA_HEAD_CHARS_MAX = 256
 
-/** The content that a URL names, or has. A `data:` URL that is not of base64 stays a URL. */
+/** The content of a URL, or a reference to it. A `data:` URL without base64 stays a URL. */
 export function mediaOfUrl(url: string): Media {
   const head = DATA_URL.exec(url.slice(0, DATA_HEAD_CHARS_MAX))
   const mimeType = head?.[1]
@@ -19,12 +19,12 @@ export function mediaOfUrl(url: string): Media {
   return inlineMedia(mimeType, url.slice(head[0].length))
 }
 
-/** Characters of base64 that have the first bytes of a picture. */
+/** Characters of base64 that contain the first bytes of a picture. */
 const IMAGE_HEAD_CHARS = 16
-/** Names that clients write and providers refuse. */
+/** Spellings of media types that clients use and providers refuse. */
 const SPELLINGS: Readonly<Record<string, string>> = { 'image/jpg': 'image/jpeg' }
 
-/** Pictures are often declared as another type, which providers compare with the content: the first bytes decide. */
+/** Pictures are often declared with a wrong type, and providers compare it with the content. So the type is taken from the first bytes. */
 export function inlineMedia(declared: string, data: string): Media {
   const named = declared.toLowerCase()
   const spelled = Object.hasOwn(SPELLINGS, named) ? (SPELLINGS[named] ?? named) : named
@@ -32,7 +32,7 @@ export function inlineMedia(declared: string, data: string): Media {
   return { kind: 'base64', mimeType: found ?? spelled, data }
 }
 
-/** Null: the content is a file's that has an id alone. */
+/** Null: the content is a file of which only the id is known. */
 export function urlOfMedia(media: Media): string | null {
   switch (media.kind) {
     case 'base64':
@@ -52,7 +52,7 @@ export function isTextDocument(media: Media): boolean {
   return media.kind === 'base64' && (media.mimeType.startsWith('text/') || TEXTS.has(media.mimeType))
 }
 
-/** The text of a text document; null: not a text, or its content is not here. */
+/** The text of a text document; null: not a text, or the content is not available. */
 export function textOfMedia(media: Media): string | null {
   if (media.kind !== 'base64' || !isTextDocument(media)) return null
   return media.text ?? Buffer.from(media.data, 'base64').toString()
@@ -66,23 +66,23 @@ export interface MediumUrl {
   readonly url: string
   /** JSON pointer of its part in the caller's body. */
   readonly path: string
-  /** It has to be a picture; false: a document, a picture or a sound. */
+  /** The content must be a picture; false: it may be a document, a picture or a sound. */
   readonly isImage: boolean
 }
 
-/** Addresses that Google reads by itself: films, and what its own clients have stored there. */
+/** Addresses that Google reads by itself: films, and files that its clients uploaded. */
 const OF_GOOGLE = /^https:\/\/(?:generativelanguage\.googleapis\.com|(?:www\.|m\.)?youtube\.com|youtu\.be)\//i
 
 const PICTURE_DATA = /^data:image\//i
 
-/** Whether something might be fetched from there. */
+/** Whether a content could be fetched from this URL. */
 export function isWebAddress(url: string): boolean {
   return /^https?:/i.test(url)
 }
 
 /**
  * Whether the value of a picture's member is a picture, judged by its type or address. Google also reads
- * documents, texts and films there.
+ * documents, texts and films in this member.
  * @param url an address, or the content itself
  */
 export function isPictureUrl(url: string): boolean {
@@ -111,19 +111,19 @@ export function urlsToFetch(
   return [...found.values()]
 }
 
-/** @returns null: there is no sound */
+/** @returns null: no sound */
 export function audioOf(inner: Members, located: Located): PromptAudio | null {
   const data = textOf(inner['data'])
   if (data === null) return null
   return { kind: 'audio', format: textOf(inner['format']) ?? 'wav', data, ...located }
 }
 
-/** `auto` is the same as nothing. */
+/** `auto` is equivalent to a missing value. */
 export function detailOf(detail: unknown): string | null {
   return detail === 'auto' ? null : textOf(detail)
 }
 
-/** @param data a URL, or base64 alone, which is taken for a PDF */
+/** @param data a URL, or base64 without a media type, which counts as a PDF */
 export function fileMedia(data: string | null, id: string | null): Media | null {
   if (data === null) return id === null ? null : { kind: 'file_id', id }
   const isUrl = /^(?:data:|https?:\/\/)/i.test(data.slice(0, 'https://'.length))

@@ -12,17 +12,17 @@ import {
 } from '../table/field-table.ts'
 import type { CachePoint, OtherMember } from './prompt.ts'
 
-/** Names of members that are dropped, of one request. More of them are one, `*`. Decision. */
+/** The most names of dropped members reported for one request; all further ones are reported as `*`. Decision. */
 export const OTHERS_MAX = 64
-/** Characters of such a name. Decision. */
+/** The most characters of such a name. Decision. */
 export const OTHER_NAME_CHARS_MAX = 64
-/** Stands for further names. */
+/** Represents all further names. */
 export const MORE = '*'
 const CACHE_MARK = 'cache_control'
-/** The only type of such a mark that forms have. */
+/** The only type of a cache mark that exists. */
 const MARK_TYPE = 'ephemeral'
 
-/** What a reader finds in a request and the form does not carry, each name once. */
+/** Members of a request that the intermediate form does not carry, each name once. */
 export class Others {
   readonly #dialect: Dialect
   readonly #dropped = new Map<string, OtherMember>()
@@ -36,7 +36,7 @@ export class Others {
     return [...this.#refused.values(), ...this.#dropped.values()]
   }
 
-  /** All members of the request that neither the form carries nor Sluice takes for itself. */
+  /** Adds all top-level members that the intermediate form does not carry and Sluice does not use. */
   addTop(body: Members): void {
     for (const [name, value] of Object.entries(body)) {
       if (name === CACHE_MARK) this.#addMark(value, [name])
@@ -48,7 +48,7 @@ export class Others {
     }
   }
 
-  /** A member, part or tool within the request, by the name that the table has for its place. */
+  /** Adds a member, part or tool within the request, by the table's name for its place. */
   add(name: string, path: JsonPath): void {
     if (NESTED_REFUSED.has(name)) this.refuse(name, path)
     else this.drop(name, path)
@@ -63,7 +63,7 @@ export class Others {
     }
   }
 
-  /** A mark is carried as its place and its time alone. */
+  /** Only the place and the lifetime of a mark are carried. */
   #addMark(mark: unknown, path: JsonPath): void {
     if (!isObject(mark)) return this.addUnread(CACHE_MARK, mark, path)
     for (const name in mark) {
@@ -73,7 +73,7 @@ export class Others {
     }
   }
 
-  /** A member that its reader knows, and whose value is of another type than it reads. */
+  /** Adds a known member whose value has an unexpected type. */
   addUnread(name: string, value: unknown, path: JsonPath): void {
     if (!saysNothing(value, name)) this.add(name, path)
   }
@@ -94,7 +94,7 @@ interface RestPlace {
   readonly prefix?: string
 }
 
-/** Callers choose names, which go into a header and into a list with commas. */
+/** Makes a name safe for a comma-separated header: callers choose the names. */
 function headerName(name: string): string {
   return name.slice(0, OTHER_NAME_CHARS_MAX).replace(/[^\w.$-]/g, '_')
 }
@@ -104,7 +104,7 @@ function saysNothing(value: unknown, name: string): boolean {
   return isDefaultValue(value, Object.hasOwn(NESTED_DEFAULTS, name) ? (NESTED_DEFAULTS[name] ?? []) : [])
 }
 
-/** The text of a member; null for a value of another type, which is named. */
+/** The text of a member; null for a value of another type, which is reported. */
 export function textIn(object: Members, name: string, { path, others }: TextPlace): string | null {
   const text = textOf(object[name])
   if (text === null) others.addUnread(name, object[name], [...path, name])
@@ -116,12 +116,12 @@ interface TextPlace {
   readonly others: Others
 }
 
-/** Null: the value is no text. */
+/** Null: not a text. */
 export function textOf(value: unknown): string | null {
   return typeof value === 'string' ? value : null
 }
 
-/** Null: the value is no number. */
+/** Null: not a number. */
 export function numberOf(value: unknown): number | null {
   return typeof value === 'number' ? value : markedNumber(value)
 }

@@ -10,13 +10,13 @@ import { LACKING } from '../table/nested-table.ts'
 import type { Dialect } from '../../schemas/inference/text-request.ts'
 import { type TextProtocol, TEXT_PROTOCOLS } from '../../schemas/models/protocols.ts'
 
-/** A body that a writer is making, and what it leaves out. */
+/** A request body being built, with the members that the writer leaves out. */
 export class PromptDraft {
   readonly prompt: Prompt
   readonly protocol: TextProtocol
   readonly terms: WriteTerms
   readonly #body: Record<string, unknown> = {}
-  /** With the paths of those that are not where their names say. */
+  /** Dropped names; the value is the path if it cannot be derived from the name. */
   readonly #dropped = new Map<string, string | undefined>()
 
   constructor(prompt: Prompt, protocol: TextProtocol, terms: WriteTerms) {
@@ -26,35 +26,35 @@ export class PromptDraft {
     this.set('model', terms.upstreamModel)
   }
 
-  /** The caller's own form has the same protocol. */
+  /** The caller's dialect is also the protocol of the endpoint. */
   get isSameForm(): boolean {
     return this.prompt.dialect === this.protocol
   }
 
-  /** The answer is for a caller of another form, who may see other things of it by default. */
+  /** The caller uses another dialect, whose defaults for the contents of an answer may differ. */
   get isForOthers(): boolean {
     return !this.isSameForm && this.terms.isOfPreset !== true
   }
 
-  /** @param path of the member; a member of a member has a dot between them @param value null: the body has no such member */
+  /** @param path of the member; the names of nested members are joined by dots @param value null: the member is not set */
   set(path: string, value: unknown): void {
     if (value === null) return
     const [top, inner] = namesOf(path)
     this.#body[top] = inner === undefined ? value : { ...membersOf(this.#body[top]), [inner]: value }
   }
 
-  /** @param path as of `set` */
+  /** @param path as in `set` */
   has(path: string): boolean {
     const [top, inner] = namesOf(path)
     return Object.hasOwn(inner === undefined ? this.#body : membersOf(this.#body[top]), inner ?? top)
   }
 
-  /** Where the turns are in the caller's body. */
+  /** Path of the turns in the caller's body. */
   get turnsPath(): string {
     return turnsPathOf(this.prompt.dialect)
   }
 
-  /** Takes a member out again, and what it was the last member of. @param path as of `set` */
+  /** Removes a member, and each parent that becomes empty. @param path as in `set` */
   leave(path: string): void {
     const [top, inner] = namesOf(path)
     if (inner === undefined) delete this.#body[top]
@@ -65,13 +65,13 @@ export class PromptDraft {
     }
   }
 
-  /** Takes a member out again, and names it. */
+  /** Removes a member and reports it as dropped. */
   cut(name: string): void {
     this.leave(name)
     this.drop(name)
   }
 
-  /** @param name as chat has it @param path in the caller's body; absent: where the name says */
+  /** @param name in the Chat dialect @param path in the caller's body; absent: derived from the name */
   drop(name: string, path?: string): void {
     this.#add(shownName(name, this.prompt.dialect), path)
   }
@@ -99,15 +99,15 @@ function namesOf(path: string): readonly [top: string, inner?: string] {
   return dot === -1 ? [path] : [path.slice(0, dot), path.slice(dot + 1)]
 }
 
-/** A member that some protocols would refuse. Routing leaves their endpoints out. */
+/** A member that some protocols would refuse. Routing skips their endpoints. */
 export interface Need extends RefusedMember {
-  /** The protocols that refuse it, where the caller speaks another one. */
+  /** The protocols that refuse it when the caller's dialect differs. */
   readonly protocols: readonly TextProtocol[]
-  /** Of chat, only providers that know OpenAI's members alone refuse it. */
+  /** Of the chat providers, only strict ones, which accept only OpenAI's members, refuse it. */
   readonly isOfStrict?: true
 }
 
-/** All of them, one a reason. */
+/** All needs of a prompt, one for each reason. */
 export function needsOf(prompt: Prompt): readonly Need[] {
   const others = prompt.others.filter((other) => isRefused(prompt, other))
   return [
@@ -119,7 +119,7 @@ export function needsOf(prompt: Prompt): readonly Need[] {
   ]
 }
 
-/** What an endpoint of a protocol refuses of a prompt. @param needs of the prompt */
+/** Members of a prompt that an endpoint of a protocol refuses. @param needs of the prompt */
 export function refusedBy(
   needs: readonly Need[],
   protocol: TextProtocol,
@@ -130,13 +130,13 @@ export function refusedBy(
     .map(({ path, message, expected }) => ({ path, message, expected }))
 }
 
-/** Whether the table refuses what the form does not carry. */
+/** Whether the table refuses a member that the intermediate form does not carry. */
 export function isRefused({ dialect }: Pick<Prompt, 'dialect'>, { name, path }: OtherMember): boolean {
   const isTop = path.lastIndexOf('/') === 0
   return NESTED_REFUSED.has(name) || (isTop && otherField(dialect, name)?.class === 'refused')
 }
 
-/** @param values that the protocols take; null: they take none */
+/** @param values that the protocols accept; null: none */
 function need(path: string, protocols: readonly TextProtocol[], values: string | null = null): Need {
   const takers = TEXT_PROTOCOLS.filter((one) => !protocols.includes(one))
   const endpoint = takers.length === 0 ? null : `an endpoint that supports ${takers.join(' or ')}`
@@ -147,7 +147,7 @@ function need(path: string, protocols: readonly TextProtocol[], values: string |
   }
 }
 
-/** The values that say no more than a request without the member. */
+/** The values that are equivalent to omitting the member. */
 function defaultsOf({ dialect }: Prompt, { name, path }: OtherMember): string | null {
   const isTop = path.lastIndexOf('/') === 0
   const defaults = isTop ? (otherField(dialect, name)?.defaults ?? []) : []
@@ -169,7 +169,7 @@ export const PLACES: Readonly<
 function stopNeeds({ stops, dialect }: Prompt): readonly Need[] {
   if (stops.length === 0) return []
   const protocols: TextProtocol[] = ['responses']
-  // Anthropic refuses one of white space alone.
+  // Anthropic refuses a stop sequence that is only white space.
   if (stops.some((stop) => stop.trim() === '')) protocols.push('messages')
   const isMany = stops.length > GEMINI_STOPS_MAX
   if (isMany) protocols.push('gemini')
@@ -177,7 +177,7 @@ function stopNeeds({ stops, dialect }: Prompt): readonly Need[] {
   const needs = [
     need(path, protocols, isMany ? `at most ${GEMINI_STOPS_MAX} stop sequences for gemini` : null),
   ]
-  // A caller of chat has written the request for such a provider.
+  // The number of stops is not checked for callers of chat: they wrote the request for a chat provider.
   const isManyAtStrict = dialect !== 'chat' && stops.length > STRICT_STOPS_MAX
   return isManyAtStrict ? [...needs, strictStopNeed(path, isMany)] : needs
 }
@@ -197,7 +197,7 @@ function formatNeeds({ format, dialect }: Prompt): readonly Need[] {
     : []
 }
 
-/** Anthropic takes no alternatives at the top of a schema, and those of objects alone can be joined. */
+/** Anthropic accepts no alternatives at the top of a schema, and Sluice can join them only if all are objects. */
 function schemaNeeds({ tools, dialect }: Prompt): readonly Need[] {
   if (dialect === 'messages') return []
   return tools.flatMap(({ schema, path = '/tools' }) =>
@@ -219,12 +219,12 @@ function partNeeds({ turns, dialect }: Prompt): readonly Need[] {
 type Part = Turn['parts'][number]
 
 function addPartNeeds(part: Part, dialect: Dialect, add: (kind: string, need: Need) => void): void {
-  // The dialect that has a word for it is a protocol with one.
+  // The caller's own dialect is also a protocol, and that protocol supports the medium.
   const lacking = (kind: keyof typeof LACKING) => LACKING[kind].filter((one) => one !== dialect)
   if (part.kind === 'audio') return add('audio', need(part.path ?? '', lacking('audio')))
   if (part.kind !== 'image' && part.kind !== 'video' && part.kind !== 'file') return
   const { path = '', media } = part
-  // A file of the workspace comes as its content.
+  // A file of the workspace is replaced by its content.
   if (media.kind === 'file_id' && !isFileId(media.id))
     add('id', {
       ...need(path, TEXT_PROTOCOLS),
@@ -254,23 +254,23 @@ function addFileNeeds({ path = '', media }: PromptFile, add: (kind: string, need
   if (media.kind === 'url' && !isWebAddress(media.url))
     add('strict file', { ...need(path, ['chat']), isOfStrict: true })
   if (media.kind !== 'base64' || media.mimeType === PDF || isTextDocument(media)) return
-  // Google takes pictures, sounds and films as files, too.
+  // Google also accepts pictures, sounds and films as files.
   const isDocument = media.mimeType.startsWith('application/')
   if (isDocument) add('document', need(path, ['messages', 'gemini']))
   else add('medium', need(path, ['messages']))
 }
 
-/** What Google stores, by its own words for it. */
+/** Addresses of files stored at Google. */
 const GOOGLE_STORED = /^(?:gs:|files\/)/i
 
 const MESSAGES_PICTURES: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])
 
-/** Google takes moving pictures as films alone. */
+/** Google accepts moving pictures only as films. */
 const GEMINI_PICTURES: ReadonlySet<string> = new Set([
   ...['image/png', 'image/jpeg', 'image/webp', 'image/heic', 'image/heif'],
 ])
 
-/** Google takes documents and films at the place of a picture, Anthropic pictures alone. */
+/** Google accepts documents and films in place of a picture; Anthropic accepts only pictures. */
 function pictureRefusals(kind: 'image' | 'video' | 'file', mimeType: string): readonly TextProtocol[] {
   const refusing: TextProtocol[] = []
   if (kind === 'image' && !MESSAGES_PICTURES.has(mimeType)) refusing.push('messages')
@@ -278,7 +278,7 @@ function pictureRefusals(kind: 'image' | 'video' | 'file', mimeType: string): re
   return refusing
 }
 
-/** By the name that writers have, which is that of chat; other dialects have the same one where none is here. */
+/** Names of dropped members in the caller's dialect, by the name that writers use, which is that of chat. Absent: the dialect has the same name. */
 const SHOWN_NAMES: Readonly<Record<string, Readonly<Partial<Record<Dialect, string>>>>> = {
   'reasoning.max_tokens': { messages: 'thinking.budget_tokens' },
   'reasoning.effort': { messages: 'output_config.effort' },
@@ -289,12 +289,12 @@ const SHOWN_NAMES: Readonly<Record<string, Readonly<Partial<Record<Dialect, stri
   user: { messages: 'metadata.user_id' },
 }
 
-/** Where a caller's body has its turns. */
+/** Path of the turns in a caller's body. */
 export function turnsPathOf(dialect: Dialect): string {
   return dialect === 'responses' ? '/input' : '/messages'
 }
 
-/** @param name as a writer has it */
+/** @param name used by writers */
 function shownName(name: string, dialect: Dialect): string {
   return (Object.hasOwn(SHOWN_NAMES, name) ? SHOWN_NAMES[name]?.[dialect] : undefined) ?? name
 }

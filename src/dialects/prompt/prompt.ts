@@ -1,12 +1,12 @@
 import type { Dialect } from '../../schemas/inference/text-request.ts'
 
 /**
- * What a caller asks of a model, in the form between the dialects of callers and the protocols of providers.
- * Each dialect has a reader that makes it and each protocol a writer that sends it: no translator knows two
- * wire forms.
+ * A caller's request to a model, in an intermediate form between the dialects of callers and the protocols of
+ * providers. Each dialect has a reader that makes it and each protocol has a writer that converts it, so no
+ * translator handles two wire forms.
  */
 
-/** Between texts that are one, in forms that have no list of them. */
+/** Separator of texts that are joined, in forms without a list of texts. */
 export const BETWEEN_TEXTS = '\n\n'
 
 /** A place up to which the provider may cache the prompt. */
@@ -16,8 +16,8 @@ export interface CachePoint {
 }
 
 /**
- * What a provider needs back in order to go on from its own reasoning. Its bytes are kept. The formats are
- * those of `ReasoningFormat` in `@openrouter/sdk`.
+ * Data that a provider needs back in order to continue its own reasoning. Its bytes are not changed. The
+ * formats are those of `ReasoningFormat` in `@openrouter/sdk`.
  */
 export interface Signature {
   readonly format: string
@@ -30,20 +30,20 @@ export type Media =
       readonly kind: 'base64'
       readonly mimeType: string
       readonly data: string
-      /** Stands where the content is written as a text; absent: the text is what the data has. */
+      /** Text to write when the content is sent as a text; absent: the decoded data. */
       readonly text?: string
     }
   | { readonly kind: 'url'; readonly url: string }
   | { readonly kind: 'file_id'; readonly id: string }
 
 interface Cut {
-  /** The prompt may be cached up to the end of this part; null: not said. */
+  /** The prompt may be cached up to the end of this part; null: not specified. */
   readonly cache: CachePoint | null
 }
 
-/** A part that some protocols have no words for. */
+/** A part that some protocols cannot express. */
 interface Located extends Cut {
-  /** JSON pointer of the part in the caller's body; absent: the prompt was read from none. */
+  /** JSON pointer of the part in the caller's body; absent: the prompt was not read from a body. */
   readonly path?: string
 }
 
@@ -55,7 +55,7 @@ export interface PromptText extends Cut {
 export interface PromptImage extends Located {
   readonly kind: 'image'
   readonly media: Media
-  /** `low`, `high`, as the caller wrote it; null: not said, or `auto`. */
+  /** `low`, `high`, as the caller wrote it; null: not specified, or `auto`. */
   readonly detail: string | null
 }
 
@@ -81,7 +81,7 @@ export interface PromptFile extends Located {
 
 export type UserPart = PromptText | PromptImage | PromptAudio | PromptVideo | PromptFile
 
-/** Reasoning of a model that the caller gives back. */
+/** Reasoning of a model that the caller returns. */
 export interface PromptReasoning extends Cut {
   readonly kind: 'reasoning'
   /** Empty if the provider sent no readable text. */
@@ -97,14 +97,14 @@ export interface PromptReasoning extends Cut {
 }
 
 /**
- * A tool as a caller of OpenAI's forms knows it, where other forms have a function in its place: one of a
- * namespace, or one whose input is a text.
+ * A tool of OpenAI's dialects that other forms replace by a function: a tool in a namespace, or one whose
+ * input is a text.
  */
 export interface ToolOrigin {
   readonly name: string
-  /** Null: it is of none. */
+  /** Null: the tool has no namespace. */
   readonly namespace: string | null
-  /** Its input is a text, and no object (`custom`). */
+  /** Its input is a text instead of an object (`custom`). */
   readonly isFreeform: boolean
 }
 
@@ -114,7 +114,7 @@ export interface PromptCall extends Cut {
   readonly name: string
   /** Absent: the tool is the function of this name. */
   readonly origin?: ToolOrigin
-  /** JSON text of an object; `{}` where the caller sent an empty text. */
+  /** JSON text of an object; `{}` if the caller sent an empty text. */
   readonly arguments: string
   /** Null: the provider signs no calls. */
   readonly signature: Signature | null
@@ -127,7 +127,7 @@ export interface PromptRefusal extends Cut {
 
 export type AssistantPart = PromptText | PromptReasoning | PromptCall | PromptRefusal
 
-/** One turn of the conversation, the oldest first. Result of a tool: a turn of its own. */
+/** One turn of the conversation, the oldest first. The result of a tool is a separate turn. */
 export type Turn =
   | { readonly role: 'system'; readonly parts: readonly PromptText[] }
   | { readonly role: 'user'; readonly parts: readonly UserPart[] }
@@ -142,27 +142,27 @@ export type Turn =
       readonly isFreeform?: true
     }
 
-/** The name of a function in the request that was written, and the tool that it stands for. */
+/** The name of a function in the request to the provider, and the tool that it replaces. */
 export interface NamedOrigin {
   readonly called: string
   readonly origin: ToolOrigin
 }
 
-/** The words of a declared tool that its function has in others. */
+/** Members of a declared tool that its function expresses differently. */
 export interface DeclaredOrigin extends ToolOrigin {
   readonly description: string | null
   /** Of the namespace. */
   readonly about: string | null
-  /** `format` of a freeform tool, in the words of the dialect. */
+  /** `format` of a freeform tool, as in the dialect. */
   readonly format: Readonly<Record<string, unknown>> | null
 }
 
 export interface PromptTool extends Cut {
   readonly name: string
-  /** JSON pointer of the schema in the caller's body; absent: the prompt was read from none. */
+  /** JSON pointer of the schema in the caller's body; absent: the prompt was not read from a body. */
   readonly path?: string
   readonly description: string | null
-  /** As of a call. */
+  /** As for a call. */
   readonly origin?: DeclaredOrigin
   /** JSON schema of the arguments; null: the caller sent none. */
   readonly schema: Readonly<Record<string, unknown>> | null
@@ -172,21 +172,21 @@ export interface PromptTool extends Cut {
 export type ToolChoice =
   | { readonly kind: 'auto' | 'none' | 'required' }
   | { readonly kind: 'tool'; readonly name: string }
-  /** Tools that the model may call, of all that are declared. */
+  /** The declared tools that the model may call. */
   | { readonly kind: 'allowed'; readonly mode: 'auto' | 'required'; readonly names: readonly string[] }
 
 export interface AskedReasoning {
-  /** `minimal`, `low`, `medium`, `high`, `xhigh`, `max`, `none`; null: not said. */
+  /** `minimal`, `low`, `medium`, `high`, `xhigh`, `max`, `none`; null: not specified. */
   readonly effort: string | null
-  /** Tokens; null: not said. */
+  /** Tokens; null: not specified. */
   readonly budget: number | null
-  /** Whether the model reasons at all; null: not said. */
+  /** Whether the model reasons at all; null: not specified. */
   readonly isOn: boolean | null
-  /** The caller wants none of it in the answer. */
+  /** The caller wants no reasoning in the answer. */
   readonly isHidden: boolean
-  /** `auto`, `concise`, `detailed`; null: not said. */
+  /** `auto`, `concise`, `detailed`; null: not specified. */
   readonly summary: string | null
-  /** The caller wants what it has to give back, where that has no other carrier. */
+  /** The caller requests the encrypted reasoning, to return it in later requests. */
   readonly isEncryptedAsked: boolean
 }
 
@@ -200,7 +200,7 @@ export type AnswerFormat =
       readonly isStrict: boolean | null
     }
 
-/** Numbers and words that tune the answer; null: not said. */
+/** Numbers and words that tune the answer; null: not specified. */
 export interface Tuning {
   readonly temperature: number | null
   readonly topP: number | null
@@ -215,20 +215,20 @@ export interface Tuning {
   readonly verbosity: string | null
   readonly serviceTier: string | null
   readonly cacheKey: string | null
-  /** The caller's own name of its end user. */
+  /** The caller's name for its end user. */
   readonly user: string | null
   readonly metadata: Readonly<Record<string, unknown>> | null
 }
 
 export interface Prompt {
-  /** The form that it was read from, by which the caller knows the names of members. */
+  /** The dialect that the prompt was read from; member names are reported in it. */
   readonly dialect: Dialect
   readonly turns: readonly Turn[]
   readonly tools: readonly PromptTool[]
   readonly toolChoice: ToolChoice | null
-  /** Whether the model may call several tools at once; null: not said. */
+  /** Whether the model may call several tools at once; null: not specified. */
   readonly isParallel: boolean | null
-  /** The most tokens of the answer; null: not said. */
+  /** The most tokens of the answer; null: not specified. */
   readonly tokensMax: number | null
   /** Texts at which the answer stops. */
   readonly stops: readonly string[]
@@ -236,13 +236,13 @@ export interface Prompt {
   readonly reasoning: AskedReasoning | null
   readonly format: AnswerFormat | null
   readonly isStream: boolean
-  /** The whole prompt may be cached by the provider's own rule; null: not said. */
+  /** The provider may cache the whole prompt by its own rule; null: not specified. */
   readonly cache: CachePoint | null
   /** Members of the request that this form does not carry. */
   readonly others: readonly OtherMember[]
 }
 
-/** A member that has no place in the form: dropped and named, or refused with its path. */
+/** A member that the intermediate form does not carry: dropped and reported, or refused with its path. */
 export interface OtherMember {
   /** As `x-sluice-dropped` names it. */
   readonly name: string

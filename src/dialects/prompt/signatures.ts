@@ -1,22 +1,23 @@
-/** Signatures in members of forms that have no place for their format. Part D, mapping table. */
+/** Signatures in forms that have no member for the signature's format. Part D, mapping table. */
 import type { Signature, AssistantPart } from './prompt.ts'
 import type { MemberSpan } from '../../schemas/kept-body.ts'
 import { isObject } from '../../schemas/values/members.ts'
 import type { Dialect } from '../../schemas/inference/text-request.ts'
 
-/** Format of the signatures of each provider's own protocol, by which `@openrouter/sdk` knows them. */
+/** Format of the signatures of each provider's own protocol, by the names of `@openrouter/sdk`. */
 export const SIGNATURE_FORMATS = {
   messages: 'anthropic-claude-v1',
   responses: 'openai-responses-v1',
   gemini: 'google-gemini-v1',
 } as const
 
-/** Stands for the format of a signature whose sender does not name it. */
+/** The format when the sender of a signature does not name it. */
 export const UNKNOWN_FORMAT = 'unknown'
 
 /**
  * The owner of a signature: visible reasoning, hidden reasoning (`redacted_thinking`), or a tool call. Calls
- * in messages and responses have no signature: there it follows the call as reasoning without a text.
+ * in messages and responses have no member for a signature, so it follows the call as reasoning without a
+ * text.
  */
 export type SignatureUse = 'reasoning' | 'redacted' | 'call'
 
@@ -26,33 +27,33 @@ export interface CarriedSignature {
 }
 
 export interface SignaturePlace {
-  /** The format that needs no words there. */
+  /** The format of signatures that are written without a carrier. */
   readonly format: string
-  /** What a signature belongs to there; absent: shown reasoning. */
+  /** The owner of a signature in this place; absent: visible reasoning. */
   readonly of?: SignatureUse
 }
 
-/** Begins a carrier, and never a signature that stands in its own place. */
+/** Prefix of a carrier; a signature written without a carrier never begins with it. */
 export const CARRIER_MARK = 'sl1.'
 /** `sl1.<format>.<data>`; its owner follows the format, unless that is visible reasoning. */
 const CARRIER = /^sl1\.([\w-]{1,64})(?:\+(redacted|call))?\.(.*)$/s
 const FORMAT = /^[\w-]{1,64}$/
 /**
- * Stands in an answer for the signature of reasoning that its provider has not signed: a provider that signs
- * its own refuses reasoning without one, and would get it from a caller who goes on there.
+ * Placeholder signature in an answer for reasoning that its provider did not sign. Providers that sign
+ * reasoning refuse unsigned reasoning, and a caller who continues at such a provider would send it.
  */
 export const UNSIGNED = `${CARRIER_MARK}unsigned.`
 
 /**
- * A signature as a member of an answer has it: its bytes where the member is its own place, else in a carrier.
- * Bytes that could be read as a carrier are in one, too: another Sluice may be the provider.
+ * A signature as written in an answer: unchanged if the member is for this format, otherwise in a carrier.
+ * Bytes that look like a carrier are also put into one, since the provider may be another Sluice.
  */
 export function carriedSignature(carried: CarriedSignature, place: SignaturePlace): string {
   const { data } = carried.signature
   return isOwn(carried, place) && !data.startsWith(CARRIER_MARK) ? data : carrierOf(carried)
 }
 
-/** The same in a request: a provider gets the bytes that it gave, whatever they are. */
+/** As `carriedSignature`, for a request: a provider receives exactly the bytes that it sent. */
 export function returnedSignature(carried: CarriedSignature, place: SignaturePlace): string {
   return isOwn(carried, place) ? carried.signature.data : carrierOf(carried)
 }
@@ -79,7 +80,7 @@ function isUse(word: string | undefined): word is SignatureUse {
   return word === 'redacted' || word === 'call'
 }
 
-/** Null: no signature, or a format that the endpoint does not take back. */
+/** Null: no signature, or a format that the endpoint does not accept. */
 export function takenBack(
   signature: Signature | null,
   { signatureFormats }: { readonly signatureFormats: readonly string[] },
@@ -88,7 +89,7 @@ export function takenBack(
 }
 
 /**
- * A part, or the signature of the call before it: forms whose calls have no signature carry it after the
+ * A part, or the signature of the call before it: in forms whose calls have no signature, it follows the
  * call. Part D, mapping table.
  */
 export type ReadPart = AssistantPart | { readonly kind: 'call_signature'; readonly signature: Signature }
@@ -103,8 +104,8 @@ const NO_TEXT = {
 } as const
 
 /**
- * Assigns signatures to calls. A signature after a call belongs to that call. One with no call before it was
- * moved by a form that puts reasoning first, and belongs to the next call.
+ * Assigns signatures to calls. A signature after a call belongs to that call. A signature without an earlier
+ * call was moved by a form that puts reasoning first; it belongs to the next call.
  */
 export function withCallSignatures(parts: readonly ReadPart[]): readonly AssistantPart[] {
   const read: AssistantPart[] = []
@@ -119,7 +120,7 @@ export function withCallSignatures(parts: readonly ReadPart[]): readonly Assista
     else if (call?.kind === 'call') read[at] = { ...call, signature: part.signature }
     else early.push(part.signature)
   }
-  // Signatures of calls that are not there.
+  // Signatures whose calls are missing.
   return [...early.map((signature) => ({ ...NO_TEXT, signature })), ...read]
 }
 
@@ -129,7 +130,7 @@ interface CarriedReasoning {
   readonly id: string | null
 }
 
-/** Reasoning with what a member carries. */
+/** Reasoning with the signature that a member carries. */
 export function signedReasoning(
   reasoning: CarriedReasoning,
   carried: CarriedSignature | null,
@@ -141,21 +142,24 @@ export function signedReasoning(
   return [{ kind: 'reasoning', ...reasoning, signature, isRedacted, cache: null }]
 }
 
-/** What of a request its provider would refuse. */
+/** Parts of a request that its provider would refuse. */
 export interface ForeignParts {
-  /** Items of lists, in their order, each as a member of an object is cut. */
+  /** List items to cut, in order, in the form that is used to cut members of an object. */
   readonly cuts: readonly MemberSpan[]
-  /** The last step calls tools, and begins without a thought then: Anthropic thinks no further in it. */
+  /** After the cuts, the last step calls tools and does not begin with reasoning: Anthropic does not reason further in such a step. */
   readonly isStepBare: boolean
 }
 
-/** For reasoning without its encrypted part where a provider stores nothing: OpenAI refuses it, and other servers want it if it has a text. */
+/**
+ * How to treat reasoning without its encrypted part when the provider stores nothing: OpenAI refuses it;
+ * other servers accept it if it has a text.
+ */
 export type BareReasoning = 'kept' | 'cut' | 'cut without text'
 
-/** Where a signature of another provider begins, as a JSON text: that of an endpoint's own format has no carrier. */
+/** Beginning of a signature of another provider, as a JSON text; a signature in the endpoint's own format has no carrier. */
 const CARRIER_BYTES = Buffer.from(`"${CARRIER_MARK}`)
 
-/** Whether bytes may have such a signature; also a text that quotes one counts. */
+/** Whether bytes may contain such a signature; true also for a text that quotes one. */
 export function hasCarrier({ buffer, byteOffset, length }: Uint8Array): boolean {
   return Buffer.from(buffer, byteOffset, length).includes(CARRIER_BYTES)
 }

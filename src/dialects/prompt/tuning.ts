@@ -9,7 +9,7 @@ import type { TextProtocol } from '../../schemas/models/protocols.ts'
 
 const FIELDS = Object.entries(TUNING) as readonly (readonly [keyof Tuning, TuningField])[]
 
-/** The members of the table at the top of the request. A member of an unexpected type is dropped. */
+/** Reads the tuning members at the top of the request. A member of an unexpected type is dropped. */
 export function readTuning(body: Members, dialect: Dialect, others: Others): Tuning {
   const read: Record<string, unknown> = {}
   for (const [key, { member, names, kind }] of FIELDS) {
@@ -17,7 +17,7 @@ export function readTuning(body: Members, dialect: Dialect, others: Others): Tun
     read[key] = ofKind(value, kind)
     if ((value ?? null) !== null && read[key] === null) others.drop(member, [member])
   }
-  // The table has a row for each of them.
+  // The table has a row for each member of `Tuning`.
   return read as unknown as Tuning
 }
 
@@ -32,7 +32,7 @@ function ofKind(value: unknown, kind: TuningField['kind']): unknown {
   }
 }
 
-/** Writes what a protocol has members for, and names what it lacks. */
+/** Writes the members that the protocol has and reports the others as dropped. */
 export function writeTuning(draft: PromptDraft, tuning: Tuning, protocol: TextProtocol): void {
   for (const [key, field] of FIELDS) {
     const value = tuning[key]
@@ -43,15 +43,15 @@ export function writeTuning(draft: PromptDraft, tuning: Tuning, protocol: TextPr
   }
 }
 
-/** As the caller knows it: some forms have it within another member. */
+/** The member's name in the caller's dialect; some dialects have it within another member. */
 function nameIn(field: TuningField, dialect: Dialect): string {
   return field.names[dialect]?.[0] ?? field.member
 }
 
-/** Tokens of the least budget of reasoning. Part D, mapping table. */
+/** The smallest reasoning budget in tokens. Part D, mapping table. */
 export const REASONING_TOKENS_MIN = 1_024
 
-/** The share of the most tokens of an answer that an effort may reason with. Part D, mapping table. */
+/** The share of the answer's token maximum that each effort may use for reasoning. Part D, mapping table. */
 const SHARES: Readonly<Record<string, number>> = {
   minimal: 0,
   low: 0.2,
@@ -62,9 +62,8 @@ const SHARES: Readonly<Record<string, number>> = {
 }
 
 /**
- * The tokens of reasoning that an effort stands for.
- * @param tokensMax of the whole answer
- * @returns null: no effort has this name
+ * The reasoning budget of an effort, in tokens. @param tokensMax of the whole answer @returns null: no effort
+ * has this name
  */
 export function budgetOfEffort(effort: string, tokensMax: number): number | null {
   const share = Object.hasOwn(SHARES, effort) ? SHARES[effort] : undefined
@@ -82,7 +81,7 @@ interface AskedElsewhere {
   readonly isEncryptedAsked?: boolean
 }
 
-/** Null: the caller says nothing of it. */
+/** Null: the caller specifies nothing about reasoning. */
 export function readReasoning(
   value: unknown,
   elsewhere: AskedElsewhere,
@@ -104,13 +103,13 @@ export function readReasoning(
   return isSet || read.isOn === false ? read : null
 }
 
-/** An effort asks for reasoning by itself. */
+/** An effort alone also requests reasoning. */
 function impliedBy(effort: string | null, budget: number | null): boolean | null {
   if (effort !== null) return effort !== 'none'
   return budget === null ? null : true
 }
 
-/** The member of the same name, with all that OpenRouter has for it. */
+/** The member `reasoning` in OpenRouter's form. */
 export function reasoningMember(asked: AskedReasoning): Readonly<Record<string, unknown>> | null {
   const { effort, budget, isOn, isHidden, summary } = asked
   const isFlagged = isOn !== null && isOn !== impliedBy(effort, budget)
@@ -124,14 +123,14 @@ export function reasoningMember(asked: AskedReasoning): Readonly<Record<string, 
   return Object.keys(member).length === 0 ? null : member
 }
 
-/** Least tokens of reasoning that stand for each effort, where the maximum of the answer is not known. */
+/** The smallest budget that is translated to each effort when the answer's maximum is unknown. */
 const BUDGETS: readonly (readonly [tokens: number, effort: string])[] = [
   [16_384, 'high'],
   [4_096, 'medium'],
   [0, 'low'],
 ]
 
-/** The same as shares of the maximum: half way between those that efforts stand for. */
+/** As BUDGETS, as shares of the answer's maximum: half-way between the shares of the efforts. */
 const EFFORT_SHARES: readonly (readonly [share: number, effort: string])[] = [
   [0.65, 'high'],
   [0.35, 'medium'],
@@ -143,7 +142,7 @@ export function effortSent(draft: PromptDraft, asked: AskedReasoning): string | 
   const { effort, budget, isOn, isHidden } = asked
   if (isHidden) draft.drop('reasoning.exclude')
   if (isOn === false) {
-    // Not every model has a word for that. Callers of messages say so by default.
+    // Some models cannot turn reasoning off. In messages it is off by default, so nothing is reported.
     if (effort !== 'none' && draft.prompt.dialect !== 'messages') draft.drop('reasoning.enabled')
     return effort === 'none' ? effort : null
   }
@@ -158,7 +157,7 @@ function effortOfBudget(budget: number, tokensMax: Prompt['tokensMax']): string 
   return steps.find(([least]) => amount >= least)?.[1] ?? 'low'
 }
 
-/** Words and names that OpenAI's two forms have, and other forms write otherwise. */
+/** Writes values and names that OpenAI's two protocols share and other protocols write differently. */
 export function writeOpenaiNames(draft: PromptDraft): void {
   const { dialect, tuning } = draft.prompt
   if (draft.terms.isMaker && (tuning.user ?? '').length > MAKER_USER_CHARS_MAX) draft.cut('user')

@@ -4,7 +4,7 @@ import type { CalledTool, WrittenPart } from '../parts.ts'
 /** An event of a streamed response, without its number. */
 export type ResponseEvent = Readonly<Record<string, unknown>> & { readonly type: string }
 type Item = Record<string, unknown>
-/** A text as an item has it. */
+/** The text of an item. */
 type ItemText = string | PreparedJson
 export type IncompleteReason = 'max_output_tokens' | 'content_filter'
 
@@ -12,20 +12,20 @@ interface OpenItem {
   readonly kind: 'text' | 'refusal' | 'reasoning' | 'tool' | 'freeform'
   readonly id: string
   readonly index: number
-  /** Its events but for the item's own begin with this. */
+  /** Members at the beginning of its events, except the events of the item itself. */
   readonly at: Readonly<Record<string, unknown>>
-  /** The same as JSON, without braces. */
+  /** `at` as JSON, without braces. */
   readonly atJson: string
-  /** Null: it is no call. */
+  /** Null: not a call. */
   readonly tool: CalledTool | null
   /** Its part has begun. */
   hasPart: boolean
   text: string
-  /** What the provider needs back, of reasoning; null: the provider gave none, or the caller asked for none. */
+  /** Encrypted reasoning that the provider needs back; null: the provider sent none, or the caller did not request it. */
   encrypted: string | null
 }
 
-/** An event of text, whose number is not known here. */
+/** A text event without its number, which is not known here. */
 export interface GoingOn {
   readonly type: string
   /** JSON after the type and the number, without braces. */
@@ -37,21 +37,21 @@ export interface ResponseItemsOptions {
   readonly tail: string
   /** The caller wants signatures. */
   readonly isEncryptedAsked: boolean
-  /** Called with the text of an item that is whole. */
+  /** Called with the whole text of an item. */
   readonly textOf: (text: string) => ItemText
 }
 
 /**
  * The output of a model as response items and their events. Items are written one after the other: reasoning,
- * tool calls, a message. A signature travels in a carrier; a call's signature in a reasoning item after the
- * call.
+ * tool calls, a message. A signature is written in a carrier, and a call's signature in a reasoning item
+ * after the call.
  */
 export class ResponseItems {
   /** Items that are whole. */
   readonly items: Item[] = []
-  /** Null: the answer came to its end. */
+  /** Null: the answer is complete. */
   incomplete: IncompleteReason | null = null
-  /** Of `resp_…`, which the ids of the items repeat. */
+  /** The part of the id after `resp_`, which the ids of the items repeat. */
   readonly #tail: string
   readonly #isEncryptedAsked: boolean
   readonly #textOf: (text: string) => ItemText
@@ -64,8 +64,8 @@ export class ResponseItems {
   }
 
   /**
-   * The event of a part that only goes on with the open item, as most do; null: the part does more. It equals
-   * that of `add`, without the objects in between.
+   * The event of a part that only continues the open item, as most parts do; null: the part does more. The
+   * result is that of `add`, made without intermediate objects.
    */
   goingOn(part: WrittenPart): GoingOn | null {
     const open = this.#open
@@ -80,7 +80,7 @@ export class ResponseItems {
     }
   }
 
-  /** A response has one choice. */
+  /** Adds a part; a response has only one choice. */
   add(part: WrittenPart): readonly ResponseEvent[] {
     switch (part.kind) {
       case 'text':
@@ -157,7 +157,7 @@ export class ResponseItems {
     const item = itemOf(open, text, status)
     this.items.push(item)
     const done = { type: 'response.output_item.done', output_index: open.index, item }
-    // Reasoning that is signature alone has no part, and a call of a tool has its arguments at any rate.
+    // Reasoning with only a signature has no part. A tool call always has its arguments.
     if (!open.hasPart && open.tool === null) return [done]
     return [
       { type: `response.${WORDS[open.kind]}.done`, ...open.at, ...wholeOf(open, text) },
@@ -168,8 +168,8 @@ export class ResponseItems {
 }
 
 /**
- * The place of `encrypted_content`. OpenAI's is in a carrier, too: it is bound to the id of its item, and the ids
- * of these items are Sluice's.
+ * The place `encrypted_content`. OpenAI's own signature is also put into a carrier: it is bound to the id of
+ * its item, and the items here have ids made by Sluice.
  */
 const ENCRYPTED = { format: '' }
 
@@ -237,7 +237,7 @@ function callOf({ id, name, namespace, isFreeform }: CalledTool, text: ItemText,
     : { type: 'function_call', ...called, arguments: text }
 }
 
-/** The JSON of a text that stands in several places, written once: that of a long one takes milliseconds. */
+/** JSON of a text that occurs in several places, serialized once, since a long text takes milliseconds. */
 export class PreparedJson {
   readonly bytes: Uint8Array
 
@@ -248,7 +248,7 @@ export class PreparedJson {
 
 export class JsonWriter {
   readonly #written: Uint8Array[] = []
-  /** Text after the written part. */
+  /** Text that follows the part already written. */
   #text = ''
 
   add(text: string): this {
@@ -256,7 +256,7 @@ export class JsonWriter {
     return this
   }
 
-  /** Adds what `JSON.stringify` makes of plain data, with prepared texts as they are. */
+  /** Adds plain data as `JSON.stringify` writes it; prepared texts are copied. */
   value(value: unknown): this {
     if (value instanceof PreparedJson) return this.#bytes(value.bytes)
     if (Array.isArray(value)) return this.#list(value)

@@ -49,7 +49,7 @@ export function responsesUsage(
 }
 
 const LF = 0x0a
-/** UTF-16 units of a text from which on writing it again costs more than the slower way around it. */
+/** Text length in UTF-16 units above which serializing it again costs more than preparing its JSON once. */
 const PREPARED_UNITS_MIN = 16_384
 
 /** The server-sent events of an answer of responses. */
@@ -57,7 +57,7 @@ export class ResponsesEvents implements TextEvents {
   readonly silence = SILENCE
   #head: TextHead
   readonly #items: ResponseItems
-  /** Events so far: the number of the next one. */
+  /** Number of events so far, which is the sequence number of the next one. */
   #events = 0
   #hasPrepared = false
 
@@ -103,7 +103,7 @@ export class ResponsesEvents implements TextEvents {
     return this.#bytesOf([{ type: 'error', ...error }])
   }
 
-  /** Four events repeat the text of an item. */
+  /** A long text is prepared, since four events repeat the text of an item. */
   readonly #preparedOf = (text: string): string | PreparedJson => {
     if (text.length < PREPARED_UNITS_MIN) return text
     this.#hasPrepared = true
@@ -191,7 +191,7 @@ function endOf({ items, incomplete: reason }: ResponseItems): ResponseEnd {
   }
 }
 
-/** Every member that clients which validate require, null where there is nothing. */
+/** All members that validating clients require; null where there is no value. */
 function responseOf(head: TextHead, end: ResponseEnd): object {
   return {
     id: `resp_${tailOf(head)}`,

@@ -26,7 +26,7 @@ import {
 } from '../../schemas/inference/server-tools.ts'
 import { isPictureUrl } from '../prompt/media.ts'
 
-/** Prefix of reasoning that a client sends by its id: such reasoning is dropped, since nothing is stored. */
+/** Prefix of the ids of reasoning items. Reasoning sent only by its id is dropped, since nothing is stored. */
 export const REASONING_ID = 'rs_'
 /** Of `include`. */
 const ENCRYPTED_REASONING = 'reasoning.encrypted_content'
@@ -34,7 +34,7 @@ const ENCRYPTED_REASONING = 'reasoning.encrypted_content'
 /**
  * @param body has passed the schema
  * @param bytes of the whole body
- * @param escaped of them, bytes that escapes take beyond their characters
+ * @param escaped those of `bytes` that escapes take beyond their characters
  * Failure: not_supported, with the member as its issue.
  */
 export function responsesInputOf(
@@ -87,7 +87,7 @@ export function responsesInputOf(
   })
 }
 
-/** Null: the call needs nothing stored, and stores nothing. */
+/** Null: the call neither uses stored objects nor stores anything. */
 function statePathOf(body: ResponsesBody, items: readonly ResponsesItem[]): string | null {
   if (body.store === true) return '/store'
   if (body.background === true) return '/background'
@@ -100,7 +100,7 @@ function statePathOf(body: ResponsesBody, items: readonly ResponsesItem[]): stri
   return containerPathOf(responsesTools(body)) ?? comparedPathOf(membersOf(body))
 }
 
-/** The path of the first picture of the model that has an id alone, by which a provider finds its content. */
+/** The path of the first model-made picture that is sent only by its id, so that the provider has to look up its content. */
 function pictureIdPath(items: readonly ResponsesItem[]): string | null {
   const at = items.findIndex((item) => {
     const { type, id, result } = membersOf(item)
@@ -123,7 +123,7 @@ function isReasoning(id: unknown): boolean {
   return typeof id === 'string' && id.startsWith(REASONING_ID)
 }
 
-/** Texts of messages, and of what tools gave. */
+/** Texts of messages and of tool results. */
 function textsOf(item: ResponsesItem): readonly string[] {
   const content: unknown = 'content' in item ? item.content : 'output' in item ? item.output : null
   if (typeof content === 'string') return [content]
@@ -149,14 +149,14 @@ const MEDIA: ReadonlyMap<
   ['image_generation_call', { kind: 'image', names: ['result'], isBare: true }],
 ])
 
-/** Items and parts that are texts, or whose addresses are notes of what a tool did. */
+/** Items and parts that are texts, or whose addresses only record a tool's actions. */
 const TEXTS =
   /^(?:message|reasoning|refusal|compaction|item_reference|(?:input|output|summary|reasoning)_text|\w+_call(?:_output)?|mcp_\w+|tool_search_\w+)$/
 
-/** Those with addresses that are such notes. */
+/** The types among them whose addresses only record a tool's actions. */
 const NOTED = /(?:_call|_output)$|^(?:mcp|tool_search)_/
 
-/** What goes on from what a provider has stored. */
+/** Type of an item that refers to an object stored by the provider. */
 const REFERENCE = 'item_reference'
 
 /** As `chatSizeOf`. */
@@ -203,7 +203,7 @@ function addPart(media: CountedMedia, part: unknown, at: string | null): void {
     return
   }
   const { kind, names, isBare = false } = found
-  // Sound and video lie in an object of the type's name.
+  // The data of sounds and videos is in an object named after the type.
   const inner = membersOf(members[String(members['type'])])
   const data = names.map((name) => members[name] ?? inner[name]).find((one) => typeof one === 'string')
   const isOther = kind === 'image' && !isBare && data !== undefined && !isPictureUrl(data)

@@ -45,12 +45,12 @@ const ITEM = Compile(Item)
 /** Items that are read. */
 const TYPES: ReadonlySet<unknown> = new Set(['message', 'reasoning', 'function_call'])
 
-/** Null: a member that is read is of another type. */
+/** Null: a member that Sluice reads has a wrong type. */
 export function itemEventOf(event: Readonly<Record<string, unknown>>): ItemEvent | null {
   return EVENT.Check(event) ? event : null
 }
 
-/** Null: a member that is read is of another type. Items of other types are not read. */
+/** Null: a member that Sluice reads has a wrong type. Items of other types are not read. */
 export function outputItemOf(item: Readonly<Record<string, unknown>>): OutputItem | null {
   const { type, id } = item
   if (typeof type === 'string' && !TYPES.has(type)) return { type, id: typeof id === 'string' ? id : null }

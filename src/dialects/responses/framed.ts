@@ -3,7 +3,7 @@ import type { MadeEvent } from '../native-events.ts'
 
 const FINAL: ReadonlySet<unknown> = new Set(['completed', 'incomplete', 'failed'])
 
-/** The events of a response: each item with its text in one piece. Null: it has no list of items. */
+/** The events of a response: each item with its text in one piece. Null: the response has no list of items. */
 export function responseEvents(response: Members): readonly MadeEvent[] | null {
   const { output, status } = response
   if (!Array.isArray(output) || !output.every(isObject)) return null
@@ -37,7 +37,7 @@ function itemEvents(item: Members, output_index: number): readonly ItemEvent[] {
 }
 
 interface Within {
-  /** The item as it begins. */
+  /** The item as in the event that begins it. */
   readonly begun: Members
   /** Until it ends. */
   readonly events: readonly ItemEvent[]

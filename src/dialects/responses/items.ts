@@ -3,14 +3,14 @@ import { INVALID } from '../native-events.ts'
 import type { PartQueue, OpenCall } from '../part-queue.ts'
 import type { ItemPart, OutputItem } from './events.ts'
 
-/** Items of one answer, and parts of all items. Decision. */
+/** The most items of one answer, and the most parts in all its items. Decision. */
 export const ITEMS_MAX = 4_096
 
-/** The type of items that have the answer. */
+/** The type of items that contain the answer. */
 const MESSAGE = 'message'
-/** The part of a call. */
+/** The key of a call's only part. */
 const ARGUMENTS = 'arguments'
-/** Between two messages, and between two parts of a summary, or of reasoning. */
+/** Separator of two messages, and of two parts of a summary or of reasoning. */
 const PARAGRAPH = '\n\n'
 
 export type TextKind = 'text' | 'refusal' | 'summary' | 'reasoning'
@@ -18,7 +18,7 @@ export type TextKind = 'text' | 'refusal' | 'summary' | 'reasoning'
 interface SeenItem {
   readonly type: string
   readonly call: OpenCall | null
-  /** What was given, by part. */
+  /** Text passed on so far, by part. */
   readonly given: Map<string, GivenText>
   isDone: boolean
 }
@@ -26,16 +26,16 @@ interface SeenItem {
 /**
  * The items of a response as they come: the same text occurs in fragments, in an event of its own, in its
  * item and in the last event, and small servers leave some of them out. Each text is passed on once. A stream
- * whose fragments differ from the start of the whole text, or come after it, is damaged.
+ * is damaged if its fragments differ from the start of the whole text, or come after it.
  */
 export class ResponseItems {
   readonly #queue: PartQueue
   readonly #format: string
   readonly #items = new Map<number, SeenItem>()
-  /** Places of the items whose ids are known. */
+  /** Indexes of items by id. */
   readonly #indexes = new Map<string, number>()
   #parts = 0
-  /** What messages have given: a text, a refusal. */
+  /** Kinds of parts that messages have passed on so far: text, refusal. */
   readonly #givenKinds = new Set<string>()
   #lastIndex = 0
 
@@ -52,7 +52,7 @@ export class ResponseItems {
     return this.#named(seen, item)
   }
 
-  /** @param text the next fragment of the arguments; of an unknown item they are not given */
+  /** @param text the next fragment of the arguments; ignored for an unknown item */
   argue(index: number | null | undefined, text: string): Failure | null {
     const seen = this.#items.get(index ?? this.#lastIndex)
     if (seen === undefined || seen.call === null) return null
@@ -68,7 +68,7 @@ export class ResponseItems {
     })
   }
 
-  /** The text of a part is whole. */
+  /** Completes a part with its whole text. */
   completeText(index: number | null | undefined, kind: TextKind, part: number, text: string): Failure | null {
     if (text === '') return null
     return this.#within(index, kind, (seen) => this.#completePart(seen, `${kind} ${part}`, text))
@@ -79,7 +79,7 @@ export class ResponseItems {
     return rest === null ? INVALID : this.argue(index, rest)
   }
 
-  /** An item is whole. */
+  /** Ends an item, given as a whole. */
   end(index: number | null | undefined, item: OutputItem): Failure | null {
     const at = index ?? this.#lastIndex
     const seen = this.#seen(at, item)
@@ -89,12 +89,12 @@ export class ResponseItems {
     return this.#named(seen, item) ?? this.#rest(at, item) ?? this.#sign(item) ?? this.#close(seen)
   }
 
-  /** The answer is whole: what has not come by itself is given. */
+  /** The answer is complete: passes on everything that no earlier event contained. */
   endAll(items: readonly OutputItem[]): Failure | null {
     for (const [nth, item] of items.entries()) {
       const known = this.#indexes.get(item.id ?? '') ?? nth
       const type = this.#items.get(known)?.type ?? item.type
-      // The list may leave items out: another type at this place is no error.
+      // The list may leave items out, so another type at this index is not an error.
       const failure = type === item.type ? this.end(known, item) : null
       if (failure !== null) return failure
     }
@@ -136,7 +136,7 @@ export class ResponseItems {
     return null
   }
 
-  /** In the provider's own format, whatever its bytes are: it gets those back. */
+  /** Keeps the signature in the provider's format, whatever its bytes are, since they are returned to that provider. */
   #sign({ type, encrypted_content: data }: OutputItem): Failure | null {
     if (type !== 'reasoning' || (data ?? '') === '') return null
     const signature = { format: this.#format, data: data ?? '' }
@@ -149,7 +149,7 @@ export class ResponseItems {
     return this.#queue.advance()
   }
 
-  /** Passes the item of a text on, which begins with it where no event has said so. */
+  /** Calls `each` with the item that contains the text. If no event has begun the item, the text begins it. */
   #within(
     index: number | null | undefined,
     kind: TextKind,
@@ -159,7 +159,7 @@ export class ResponseItems {
     const seen = this.#items.get(at) ?? this.#seen(at, { type: TYPE_OF[kind] })
     if (seen === null || seen.call !== null) return INVALID
     if (seen.type === TYPE_OF[kind]) return each(seen)
-    // Items that are not read may have reasoning of their own, but the answer stands in messages alone.
+    // Items of other types may contain reasoning, which is skipped; answer text is valid only in messages.
     return TYPE_OF[kind] === MESSAGE ? INVALID : null
   }
 
@@ -183,7 +183,7 @@ export class ResponseItems {
     return this.#write(kind as TextKind, isNext ? PARAGRAPH + text : text)
   }
 
-  /** The parts of one message follow each other as the model wrote them; callers get all messages as one. */
+  /** Whether a text begins a new paragraph. The parts of one message are consecutive text, and callers receive all messages as one. */
   #isNext({ type, given }: SeenItem, kind: string): boolean {
     return type === MESSAGE
       ? given.size === 0 && this.#givenKinds.has(kind)
@@ -208,8 +208,8 @@ function givenOf({ given }: SeenItem, key: string): GivenText {
 }
 
 /**
- * The rest of a part. It is empty for a call whose arguments have ended: some servers write them again.
- * @returns null: the whole does not begin with the text passed on
+ * The rest of a part. It is empty for a call whose arguments have ended, since some servers write them again.
+ * @returns null: the whole text does not begin with the text passed on
  */
 function restOf(seen: SeenItem | undefined, key: string, whole: string): string | null {
   if (seen?.call?.isOver === true) return ''
@@ -217,7 +217,7 @@ function restOf(seen: SeenItem | undefined, key: string, whole: string): string 
   return given === undefined ? whole : given.restOf(whole)
 }
 
-/** Of the items in which the parts stand. */
+/** Type of the items that contain each kind of text. */
 const TYPE_OF: Readonly<Record<TextKind, string>> = {
   text: MESSAGE,
   refusal: MESSAGE,
@@ -234,9 +234,9 @@ const DIGEST_BEGIN = 0x811c9dc5
 
 const DIGEST_PRIME = 0x01000193
 
-/** A text that was given on in fragments, of which nothing is kept but its length and a digest (FNV-1a). */
+/** A text that was passed on in fragments; only its length and a digest (FNV-1a) are kept. */
 export class GivenText {
-  /** The provider has sent the whole text, and no fragment may follow. */
+  /** The provider has sent the whole text, so no fragment may follow. */
   isWhole = false
   /** UTF-16 units so far. */
   #units = 0
@@ -248,9 +248,9 @@ export class GivenText {
   }
 
   /**
-   * The rest of the same text, sent whole. It is empty for a text that is no longer than its fragments, and
-   * the two are not compared then: small servers leave texts out of some events.
-   * @returns null: the whole does not begin with the fragments
+   * The rest of the same text, sent whole. It is empty, without a comparison, for a text that is not longer
+   * than its fragments: small servers leave texts out of some events. @returns null: the whole text does not
+   * begin with the fragments
    */
   restOf(whole: string): string | null {
     if (whole.length <= this.#units) return ''
@@ -258,7 +258,7 @@ export class GivenText {
   }
 }
 
-/** @param units of the text that count @param before digest of what stands before it */
+/** @param units of the text to include @param before digest of the preceding text */
 function digestOf(text: string, units: number, before: number): number {
   let digest = before
   for (let at = 0; at < units; at++) digest = Math.imul(digest ^ text.charCodeAt(at), DIGEST_PRIME)

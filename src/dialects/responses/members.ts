@@ -4,12 +4,12 @@ import { countAt, isAt } from '../walk/json-reader.ts'
 import type { NativeHead } from '../parts.ts'
 import { JSON_VALUES_MAX } from '../../schemas/limits/limits.ts'
 
-/** A member that every response has on its way to a caller. */
+/** A member that every response to a caller must have. */
 interface Required {
   readonly name: string
-  /** The JSON to add where the member is missing; null for a value that depends on the answer. */
+  /** The JSON to add if the member is missing; null for a value that depends on the answer. */
   readonly put: string | null
-  /** Clients that validate refuse null, which counts as missing. */
+  /** A null counts as missing, since validating clients refuse it. */
   readonly isNoNull?: true
   readonly bit: number
 }
@@ -48,9 +48,9 @@ const USAGE = REQUIRED.find(({ name }) => name === 'usage')?.bit ?? 0
 const BY_LENGTH = new Map<number, readonly Required[]>()
 for (const one of REQUIRED) BY_LENGTH.set(one.name.length, [...(BY_LENGTH.get(one.name.length) ?? []), one])
 
-/** Bytes of a provider's id that is kept, with its quotes; providers have shorter ones. */
+/** The most bytes, with quotes, of a provider's id that is kept; real ids are shorter. */
 const ID_BYTES_MAX = 256
-/** Bytes of a time; a longer one is no time. */
+/** The most bytes of a time; a longer value is not a time. */
 const TIME_BYTES_MAX = 32
 
 /** The object of a response: an answer, or `response` of the events that have one. */
@@ -71,7 +71,7 @@ export class ResponseMembers implements Members {
   /** `output` is a list. */
   hasList = false
   readonly items: ItemMembers
-  /** The closing brace; -1: no object was read. */
+  /** Offset of the closing brace; -1: no object was read. */
   close = -1
   readonly #walk: ObjectWalk
   readonly #head: NativeHead
@@ -116,7 +116,7 @@ export class ResponseMembers implements Members {
     return json.value(at, depth)
   }
 
-  /** `added` adds the missing members: they depend on members after this object. */
+  /** Adds nothing: `added` adds the missing members later, since they depend on members after this object. */
   end(at: number): string {
     this.close = at
     return ''
@@ -127,7 +127,7 @@ export class ResponseMembers implements Members {
   }
 
   /**
-   * What is missing, with the comma before it.
+   * The missing members, with a comma before each.
    * @param status for an object without `status`
    * @param hasUsage false: the usage is added elsewhere
    */
@@ -178,7 +178,7 @@ export class ResponseMembers implements Members {
     if (name === 'service_tier') this.tier = span
   }
 
-  /** Servers in Python write times with a fraction, which clients that validate refuse. */
+  /** Removes the fraction of a time: servers in Python write one, and validating clients refuse it. */
   #time(name: string, at: number, end: number): number {
     const { bytes } = this.#walk.json
     if (countAt(bytes, at, end) >= 0) return end
@@ -189,18 +189,18 @@ export class ResponseMembers implements Members {
   }
 }
 
-/** The id of an answer whose provider gave none: that of the call, as responses write it. */
+/** The id of an answer whose provider gave none: the call's id in the form of the Responses dialect. */
 function ownId({ id }: NativeHead): string {
   return id.replace(/^gen_/, 'resp_')
 }
 
-/** Members of items and parts whose texts a model wrote. */
+/** Members of items and parts that contain text written by a model. */
 const TEXTS: readonly string[] = ['text', 'refusal', 'arguments', 'input', 'code']
 
-/** Members of items with parts of their own. */
+/** Members of items that contain parts. */
 const PARTS: readonly string[] = ['content', 'summary']
 
-/** The last letters of the type of an item that calls a tool. */
+/** The end of the types of items that call a tool. */
 const CALL = '_call"'
 
 const MESSAGE = '"message"'
@@ -209,18 +209,18 @@ const SEARCH_CALL = '"web_search_call"'
 
 const SEARCH = '"search"'
 
-/** An item of `output`, or a part of such an item. Nothing of it is changed. */
+/** An item of `output`, or a part of such an item; its bytes are not changed. */
 export class ItemMembers implements Members {
   readonly itemsMax = JSON_VALUES_MAX
   /** Bytes in UTF-8 of the texts of all items and parts so far. */
   bytes = 0
-  /** Items so far, parts not among them. */
+  /** Number of items so far, without parts. */
   count = 0
   /** One of them calls a tool. */
   isCall = false
   /** One of them is a message. */
   isMessage = false
-  /** Searches of the web so far, each of which has a price; visits of pages have none. */
+  /** Web searches so far; each one has a price, page visits are free. */
   searches = 0
   readonly #walk: ObjectWalk
   readonly #action: ActionMembers
@@ -293,7 +293,7 @@ export class ItemMembers implements Members {
 /** `action` of an item that calls a tool. */
 class ActionMembers implements Members {
   readonly itemsMax = 0
-  /** It is no search. */
+  /** Not a search. */
   isOther = false
   readonly #walk: ObjectWalk
 

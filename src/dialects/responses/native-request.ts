@@ -13,14 +13,14 @@ import { foreignEdits } from '../foreign-parts.ts'
 import type { NativeAsked, NativeRequest, NativeTerms } from '../native.ts'
 import { isDefault, StrictEdits, type NestedCut } from '../strict-edits.ts'
 
-/** Of items, their parts and tools. */
+/** Members to cut from items, their parts and tools. */
 const CUT_INSIDE: ReadonlyMap<string, NestedCut> = new Map(
   [...STRICT_CUT_INSIDE, ...Object.values(RESPONSES_STRICT_CUT_BY_TYPE).flat()].map((named) => [
     named,
     { named },
   ]),
 )
-/** Of `reasoning`, whose other members pass. */
+/** Members to cut from `reasoning`; its other members are passed on. */
 const CUT_REASONING: ReadonlyMap<string, NestedCut> = new Map(
   Object.entries(RESPONSES_REASONING_CUT).map(([name, { defaults }]) => [
     name,
@@ -29,8 +29,8 @@ const CUT_REASONING: ReadonlyMap<string, NestedCut> = new Map(
 )
 
 /**
- * The bytes of a call for a provider that speaks responses. Under the operator's key nothing is stored: one
- * account serves many workspaces.
+ * The bytes of a call for a provider that speaks responses. With the operator's key nothing is stored, since
+ * one account serves many workspaces.
  */
 export function responsesRequest<H>(
   { request: { source }, foreign, contents }: NativeAsked<H>,
@@ -53,7 +53,7 @@ export function responsesRequest<H>(
   return { body: providerBody(source, [...edits, ...contents], own), dropped }
 }
 
-/** Members that OpenAI refuses are cut. Members that no table of ours knows still go out. */
+/** Cuts the members that OpenAI refuses. Members that are in no table of Sluice are still sent. */
 function strictEdits(body: KeptBody): StrictEdits {
   const strict = new StrictEdits(body)
   strict.cutTop(RESPONSES_STRICT_CUT)
@@ -73,7 +73,7 @@ function isWithin({ keyStart }: MemberSpan, whole: MemberSpan | null): boolean {
 /** The empty text, as JSON. */
 const NO_TEXT: readonly string[] = ['""']
 
-/** Whether an item of reasoning is without what it is encrypted by. Every item has a summary. */
+/** Whether a reasoning item lacks its encrypted part; every reasoning item has a summary. */
 export function hasBareReasoning(body: KeptBody): boolean {
   let bare = 0
   for (const mark of body.marks) {
@@ -83,19 +83,19 @@ export function hasBareReasoning(body: KeptBody): boolean {
   return bare > 0
 }
 
-/** Cuts the items that name reasoning which the provider has not stored, and the ids of pictures whose content is here. */
+/** Cuts items that refer to reasoning which the provider has not stored, and ids of pictures whose content is in the request. */
 function referenceEdits(body: KeptBody): { readonly edits: readonly BodyEdit[]; readonly dropped: string[] } {
   const edits: BodyEdit[] = []
   const dropped = new Set<string>()
-  // Marks that follow each other within one item.
+  // Consecutive marks within one item.
   let run: MemberSpan[] = []
   const end = (): void => {
     const [first] = run
     const last = run.at(-1)
     if (first === undefined || last === undefined) return
-    // A reference has no other members than these.
+    // If the marks cover the whole item, it is a reference.
     if (first.comma === 0 && last.next === 0) {
-      // Of several members of one name the last counts.
+      // Of duplicate members, the last one counts.
       const id = run.findLast(({ name }) => name === 'id')
       if (id === undefined || !isReasoningId(body, id)) return
       edits.push({ kind: 'cut_mark', mark: itemAround(body, first, last) })
@@ -122,7 +122,7 @@ function isReasoningId({ bytes }: KeptBody, { start, end }: MemberSpan): boolean
   return typeof id === 'string' && id.startsWith(REASONING_ID)
 }
 
-/** The item of a list whose first and last members these are, as a member of an object is cut. */
+/** The list item with these first and last members, in the form that is used to cut members of an object. */
 function itemAround({ bytes }: KeptBody, first: MemberSpan, last: MemberSpan): MemberSpan {
   const start = spaceBefore(bytes, first.keyStart) - 1
   const end = endOfSpace(bytes, last.end) + 1
@@ -139,7 +139,7 @@ function itemAround({ bytes }: KeptBody, first: MemberSpan, last: MemberSpan): M
   }
 }
 
-/** @returns the place where the white space before a place begins */
+/** @returns the offset where the white space before `at` begins */
 function spaceBefore(bytes: Uint8Array, at: number): number {
   let start = at
   while (isSpace(bytes[start - 1])) start--

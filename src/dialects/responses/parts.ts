@@ -14,7 +14,7 @@ const COMPLETED = 'response.completed'
 const INCOMPLETE = 'response.incomplete'
 const FAILED = 'response.failed'
 
-/** Events of texts: the part, and whether the text is a fragment or all of it. */
+/** Events with text: the kind of part, and whether they contain a fragment or the whole text. */
 const TEXTS: ReadonlyMap<string, readonly [TextKind, 'delta' | 'done']> = new Map([
   ['response.output_text.delta', ['text', 'delta']],
   ['response.output_text.done', ['text', 'done']],
@@ -26,7 +26,7 @@ const TEXTS: ReadonlyMap<string, readonly [TextKind, 'delta' | 'done']> = new Ma
   ['response.reasoning_text.done', ['reasoning', 'done']],
 ])
 
-/** Why an answer is not complete; another word means that it was cut, too. */
+/** Finish reasons by the provider's reason for an incomplete answer; any other reason means that the answer was cut off. */
 const REASONS: ReadonlyMap<string, FinishReason> = new Map([['content_filter', 'content_filter']])
 
 /** The stream of a provider that speaks responses, for callers of other dialects. */
@@ -53,7 +53,7 @@ export class ResponsesParts extends PartEvents {
     return super.heldBytes + this.#queue.heldBytes
   }
 
-  /** As the last event reports it; null: missing, not credible, or no output where there was some. */
+  /** Usage in the last event; null: missing, not credible, or zero output although there was output. */
   get usage(): TokenUsage | null {
     const usage = this.#usage
     return usage !== null && this.hasOutput && usage.output + usage.reasoning === 0 ? null : usage
@@ -135,7 +135,7 @@ const ITEM_EVENTS: ReadonlySet<string> = new Set([
   ARGUMENTS_DONE,
 ])
 
-/** Failures: also upstream_invalid for an error without the status, and for a response without outputs. */
+/** Failures: also upstream_invalid for an error without the status `failed`, and for a response without outputs. */
 export function responseWhole(body: Buffer, format?: string): WholeRead<WholeParts> {
   const response = parsed(body)
   if (response === null) return NO_ANSWER

@@ -30,7 +30,7 @@ import { TOOL_SEARCH, usedMembers, WEB_SEARCH } from '../table/nested-table.ts'
 import { readItemContent, type ItemPart } from './request-parts.ts'
 import { readJsonObject, schemaFormat } from '../prompt/answer-format.ts'
 
-/** The word of `include` for what the caller has to give back. */
+/** The value in `include` that requests encrypted reasoning. */
 export const ENCRYPTED_REASONING = 'reasoning.encrypted_content'
 const LOGPROBS = 'message.output_text.logprobs'
 
@@ -65,7 +65,7 @@ export function readResponses(body: Members): Prompt {
 
 const TEXT: ReadonlySet<string> = new Set(['format', 'verbosity'])
 
-/** Of the tools that are of no namespace. */
+/** Names of the tools without a namespace. */
 function namesIn({ tools }: ReturnType<typeof toolLists>[number]): readonly string[] {
   return tools.flatMap(({ type, name }) => (type === 'namespace' ? [] : (textOf(name) ?? [])))
 }
@@ -105,7 +105,7 @@ type ReadTurn =
   | Exclude<Turn, { readonly role: 'assistant' }>
   | { readonly role: 'assistant'; readonly parts: readonly ReadPart[] }
 
-/** Items that the model wrote one after another are one turn. */
+/** Consecutive items of the model become one turn. */
 export function readItems(items: readonly unknown[], tools: ToolPlace): readonly Turn[] {
   const turns: ReadTurn[] = []
   let open: ReadPart[] | null = null
@@ -142,10 +142,10 @@ const FREEFORM_CALL = usedMembers('responses', 'turns', { type: 'custom_tool_cal
 
 const OUTPUT = usedMembers('responses', 'turns', { type: 'function_call_output' })
 
-/** Its tools are read with those of the request. */
+/** The members of items that bring tools; the tools are read with those of the request. */
 const BRINGING = usedMembers('responses', 'turns', { type: 'additional_tools' })
 
-/** Nothing where the form has no such item, or it says nothing. */
+/** Empty if the intermediate form has no such item, or the item is empty. */
 function readItem(item: Members, { path, others, names }: ItemPlace): readonly ReadTurn[] {
   const callId = textOf(item['call_id']) ?? ''
   switch (item['type'] ?? 'message') {
@@ -265,7 +265,7 @@ function readReasoningItem(item: Members, { path, others }: Place): readonly Rea
   const carried = textOf(item['encrypted_content']) ?? textOf(item['signature']) ?? ''
   const format = textOf(item['format']) ?? SIGNATURE_FORMATS.responses
   const signature = signatureOf(carried, { format })
-  // Sluice made the id of an item with a carrier: it is not that of what the carrier has.
+  // The id of an item with a carrier was made by Sluice; it is not the id of the reasoning in the carrier.
   const isOurs = carried.startsWith(CARRIER_MARK) && signature?.signature.data !== carried
   const carriedReasoning = {
     text: content === '' ? summary : content,
@@ -275,7 +275,7 @@ function readReasoningItem(item: Members, { path, others }: Place): readonly Rea
   return signedReasoning(carriedReasoning, signature)
 }
 
-/** Texts of a member; a part of another type is named as reasoning. */
+/** Texts of a member; a part of another type is reported as dropped reasoning. */
 function textsIn(item: Members, name: string, { path, others }: Place): string {
   const list = item[name]
   if (!Array.isArray(list)) {

@@ -17,7 +17,7 @@ const USED: ReadonlyMap<unknown, ReadonlySet<string>> = new Map(
 const SOUND = 'input_audio'
 const SOUND_MEMBERS = usedMembers('responses', 'parts', { type: SOUND, inner: SOUND })
 
-/** Parts of a message, or of what a tool gave. Empty texts say nothing. */
+/** Parts of a message or of a tool result. Empty texts are left out. */
 export function readItemContent(content: unknown, path: JsonPath, others: Others): readonly ItemPart[] {
   if (typeof content === 'string') return content === '' ? [] : [{ kind: 'text', text: content, cache: null }]
   if (!Array.isArray(content)) {
@@ -74,7 +74,7 @@ function readPart(part: Members, path: JsonPath, others: Others): ItemPart | nul
   }
 }
 
-/** @param type of its texts: those of the model have another one */
+/** @param type of its texts; texts of the model have a different type */
 export function writeItemPart(part: ItemPart, type: 'input_text' | 'output_text'): Members {
   switch (part.kind) {
     case 'text':
@@ -104,7 +104,7 @@ function fileMembers({ media, filename }: PromptFile): Members {
     case 'url':
       return { ...named, file_url: media.url }
     case 'base64':
-      // OpenAI takes no content without a name.
+      // OpenAI requires a file name.
       return { filename: filename ?? FILENAME, file_data: urlOfMedia(media) }
   }
 }

@@ -8,7 +8,7 @@ import { usageWithItems, reportedUsageOf, type ReportedUsage } from './usage.ts'
 import type { FinalEvents, TokenUsage, AnswerPieces, NativeHead, FailureOf } from '../parts.ts'
 import { reportedWith, usageBetween } from '../usage.ts'
 
-/** Events that have the whole response, with the status to use if it has none. */
+/** Events that contain the whole response, with the status to use if it has none. */
 const CONTAINERS: ReadonlyMap<string, string> = new Map([
   ['response.created', 'in_progress'],
   ['response.queued', 'queued'],
@@ -17,13 +17,13 @@ const CONTAINERS: ReadonlyMap<string, string> = new Map([
   ['response.incomplete', 'incomplete'],
   ['response.failed', 'failed'],
 ])
-/** Those that end a stream. */
+/** Events that end a stream. */
 const FINAL: ReadonlySet<string> = new Set(['response.completed', 'response.incomplete', 'response.failed'])
 const FAILED = 'response.failed'
 const ITEM_ADDED = 'response.output_item.added'
 const ITEM_DONE = 'response.output_item.done'
 const ERROR = 'error'
-/** Events that say nothing but that the stream lives; `openai` refuses to read them. */
+/** Keep-alive events; they are not passed on, since the `openai` client fails on them. */
 const PINGS: ReadonlySet<string> = new Set(['ping', 'keepalive'])
 
 interface Final {
@@ -34,9 +34,9 @@ interface Final {
 }
 
 /**
- * The stream of a provider that speaks responses, for a caller that does. Events pass as their bytes came but
- * for what D13 names; the last one, which has the usage, waits until its cost is known. An event that has to
- * be parsed is parsed on the loop, up to STREAM_MENDED_BYTES_MAX.
+ * The stream of a provider that speaks responses, for a caller that does. Events are passed on as their bytes
+ * came, with the changes of D13; the last one, which has the usage, is held until its cost is known. An event
+ * that has to be parsed is parsed on the loop, up to STREAM_MENDED_BYTES_MAX.
  */
 export class NativeResponsesStream extends NativeEvents {
   protected readonly walk: ResponseWalk
@@ -67,8 +67,8 @@ export class NativeResponsesStream extends NativeEvents {
   }
 
   /**
-   * Bytes in UTF-8 of delivered text, reasoning and arguments of tools. The same text stands in its pieces,
-   * in an event of its own, in its item and in the last event; small servers leave some of them out.
+   * Bytes in UTF-8 of delivered text, reasoning and arguments of tools. The same text occurs in its
+   * fragments, in a separate event, in its item and in the last event; small servers leave some of them out.
    */
   get outputBytes(): number {
     return Math.max(this.#deltaBytes, this.#textBytes, this.#itemBytes)
@@ -88,7 +88,7 @@ export class NativeResponsesStream extends NativeEvents {
 
   protected override take({ name, data, isOneLine, isOwn }: SseEvent): Failure | null {
     const start = endOfSpace(data, 0)
-    // Neither is an event of responses; some servers end with the mark of chat.
+    // Skips empty data and the end mark of chat, which some servers send; neither is an event of responses.
     if (start === data.length || isDoneMark(data, start)) return null
     if (name === ERROR) return this.failureOf(data)
     const walk = this.walk
@@ -98,7 +98,7 @@ export class NativeResponsesStream extends NativeEvents {
     if (!walk.run(data, isOneLine)) return INVALID
     const { type } = event
     if (type === ERROR || (event.hasError && !type.startsWith('response.'))) return this.failureOf(data)
-    // What has no type means nothing to a client.
+    // Clients ignore an event without a type.
     if (type === '' || PINGS.has(type)) return null
     this.upstreamId ??= walk.upstreamId
     if (CONTAINERS.has(type)) this.reported = reportedWith(this.reported, { service_tier: walk.serviceTier })
@@ -133,11 +133,11 @@ export class NativeResponsesStream extends NativeEvents {
       this.hasOutput = true
   }
 
-  /** @param isOwn the bytes that were walked over stay: a copy of 16 MiB would hold the loop */
+  /** @param isOwn the bytes that were walked over stay valid, so no copy is made: copying 16 MiB would block the loop */
   #end(type: string, isOwn: boolean): Failure | null {
     const walk = this.walk
     if (walk.event.isBare) return INVALID
-    // Before the first output another endpoint may answer.
+    // Before the first output, another endpoint can still answer.
     if (type === FAILED && !this.hasOutput) return this.failureOf(walk.reportedError, true)
     const status = CONTAINERS.get(type) ?? ''
     const before = new Pieces(walk.bytes)

@@ -14,16 +14,16 @@ export interface ToolPlace {
   readonly others: Others
 }
 
-/** A list of tools, and where it stands in the request. */
+/** A list of tools and its path in the request. */
 interface ToolList {
   readonly tools: readonly Members[]
   readonly path: JsonPath
 }
 
-/** Items of a conversation that bring tools with them. */
+/** Types of conversation items that declare tools. */
 const BRINGING: ReadonlySet<unknown> = new Set(['additional_tools', 'tool_search_output'])
 
-/** The tools of a request, and those that its conversation brings. */
+/** The tool lists of a request and of its conversation items. */
 export function toolLists({ tools, input }: Pick<ResponsesBody, 'tools' | 'input'>): readonly ToolList[] {
   const items = Array.isArray(input) ? input.map(membersOf) : []
   const brought = items.flatMap(({ type, tools: within }, nth) =>
@@ -53,7 +53,7 @@ function readList({ tools, path: list }: ToolList, { names, others }: ToolPlace)
   })
 }
 
-/** Null: it is no tool that the caller runs, and that a function can stand for. */
+/** Null: not a tool that the caller runs and that a function can replace. */
 function readTool(tool: Members, path: JsonPath, others: Others): PromptTool | null {
   if (tool['type'] === 'function')
     return readFunction(tool, { path, used: FUNCTION, schema: 'parameters' }, others)
@@ -63,7 +63,7 @@ function readTool(tool: Members, path: JsonPath, others: Others): PromptTool | n
 const FUNCTION = usedMembers('responses', 'tools', { type: 'function' })
 const NAMESPACE = usedMembers('responses', 'tools', { type: 'namespace' })
 
-/** The description of a namespace stands before that of its first tool. */
+/** Puts the description of a namespace before that of its first tool. */
 function readNamespace(
   members: Members,
   path: JsonPath,
@@ -90,7 +90,7 @@ export function namespaceOf(name: unknown): string | null {
   return name === '' ? null : textOf(name)
 }
 
-/** Whether the tool comes with each call of a client. */
+/** Whether the client sends the tool with every call. */
 function isOffered(tool: Members): boolean {
   const offer = offerOf(tool['type'])
   if (offer === null) return false
@@ -101,7 +101,7 @@ function isOffered(tool: Members): boolean {
 /** Types of choices that name a tool which the caller runs. */
 const NAMED: ReadonlySet<unknown> = new Set(['function', 'custom'])
 
-/** A choice has the name of its tool alone, which may be one of a namespace. */
+/** A choice contains only the tool's name; the tool may be in a namespace. */
 export function readChoice(choice: unknown, tools: readonly PromptTool[], others: Others): ToolChoice | null {
   if (choice === null || typeof choice === 'string') return choiceOfWord(choice)
   const choiceMembers = membersOf(choice)
@@ -117,7 +117,7 @@ export function readChoice(choice: unknown, tools: readonly PromptTool[], others
   return some
 }
 
-/** Providers refuse a choice where there are no tools. */
+/** Providers refuse `tool_choice` without tools. */
 export function writeTools(draft: PromptDraft): void {
   const { tools, toolChoice, isParallel } = draft.prompt
   if (tools.length === 0) return
@@ -129,7 +129,7 @@ export function writeTools(draft: PromptDraft): void {
   draft.set('parallel_tool_calls', isParallel)
 }
 
-/** Responses are strict where nothing is said, and other forms are not. */
+/** Tools of the Responses dialect are strict by default; tools of the other dialects are not. */
 function toolMember(
   { name, description, schema, isStrict }: PromptTool,
   { isSameForm }: { readonly isSameForm: boolean },
@@ -143,7 +143,7 @@ function toolMember(
   }
 }
 
-/** Tools as the caller declared them; those of one namespace that follow each other are together again. */
+/** Tools as the caller declared them; consecutive tools of one namespace are grouped again. */
 function ownTools(tools: readonly PromptTool[]): readonly Members[] {
   const written: Members[] = []
   let last: string | null = null

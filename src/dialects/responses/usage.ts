@@ -14,7 +14,7 @@ import { USAGE_BYTES_MAX } from '../../schemas/models/provider-limits.ts'
 export function responsesUsageOf(usage: Members, hasOutput: boolean): TokenUsage | null {
   const input = countOf(usage['input_tokens'])
   const output = countOf(usage['output_tokens'])
-  // Nothing but its prompt makes a model write.
+  // A count of 0 is not credible: no model writes without a prompt.
   if (input === null || output === null || input === 0) return null
   const details = membersOf(usage['input_tokens_details'])
   const read = Math.min(countOf(details['cached_tokens']) ?? 0, input)
@@ -28,13 +28,12 @@ export function responsesUsageOf(usage: Members, hasOutput: boolean): TokenUsage
   return { input: input - read - written, cacheRead: read, cacheWrite: written, output: text, reasoning }
 }
 
-/** The searches of an answer whose provider reported no tokens: those are estimated. */
+/** Used for searches of an answer whose provider reported no tokens; the tokens are estimated. */
 const NO_TOKENS: TokenUsage = { input: 0, cacheRead: 0, cacheWrite: 0, output: 0, reasoning: 0 }
 
 /**
  * The usage with the web searches that the items show; providers of responses report them nowhere else.
- * @param tokens null: none are credible
- * @returns null: nothing is known
+ * @param tokens null: no credible counts @returns null: neither tokens nor searches are known
  */
 export function usageWithItems(tokens: TokenUsage | null, searches: number): TokenUsage | null {
   return searches === 0 ? tokens : withSearches(tokens ?? NO_TOKENS, searchesOf(searches))

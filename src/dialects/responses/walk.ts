@@ -8,10 +8,10 @@ import { BACKSLASH, LOWER_N, OPEN_OBJECT, QUOTE, type Span } from '../../schemas
 import { ODD, SeenMembers, WholeWalk } from '../walk/object-walk.ts'
 import { countAt, isAt } from '../walk/json-reader.ts'
 
-/** Bytes of `incomplete_details` that are parsed; providers write one short word. */
+/** The most bytes of `incomplete_details` that are parsed; providers write one short word. */
 const DETAILS_BYTES_MAX = 1_024
 
-/** An event of responses, or a whole answer: finds what Sluice replaces, adds and counts. All other bytes stay as they came. */
+/** An event of responses, or a whole answer: finds the parts that Sluice replaces, adds or counts. All other bytes are passed on unchanged. */
 export class ResponseWalk extends WholeWalk {
   readonly event: EventMembers
   readonly response: ResponseMembers
@@ -32,7 +32,7 @@ export class ResponseWalk extends WholeWalk {
     return this.textOf(this.response.id)
   }
 
-  /** Of the response, in the provider's words. */
+  /** Status of the response, in the provider's words. */
   get status(): string | null {
     return this.textOf(this.response.status)
   }
@@ -41,7 +41,7 @@ export class ResponseWalk extends WholeWalk {
     return this.textOf(this.response.tier)
   }
 
-  /** Why a model stopped before its end. */
+  /** Why the model stopped before the answer was complete. */
   get incompleteReason(): string | null {
     const at = this.response.incomplete
     if (at === null || at.end - at.start > DETAILS_BYTES_MAX) return null
@@ -49,7 +49,7 @@ export class ResponseWalk extends WholeWalk {
     return typeof reason === 'string' ? reason : null
   }
 
-  /** The error of the response, as JSON of its own. */
+  /** The error of the response, as separate JSON. */
   get reportedError(): Buffer {
     const error = this.partOf(this.response.error) ?? Buffer.from('null')
     return Buffer.concat([Buffer.from('{"error":'), error, Buffer.from('}')])
@@ -60,7 +60,7 @@ export class ResponseWalk extends WholeWalk {
     return this.partOf(this.response.usage)
   }
 
-  /** Writes all of it, with the members that the response lacks. @param status of a response without a status */
+  /** Writes all bytes and adds the missing members of the response. @param status for a response without a status */
   write(out: SpliceSink, status: string): void {
     const { close } = this.response
     if (close === -1) return this.walk.splices.apply(this.start, this.end, out)
@@ -102,12 +102,12 @@ const RESPONSE = 4
 
 const ITEM = 8
 
-/** Members with a whole text of which the deltas gave the pieces. */
+/** Members that repeat a whole text whose fragments the deltas contained. */
 const TEXTS: readonly string[] = ['text', 'refusal', 'arguments', 'input', 'code', 'transcript', 'diff']
 
 const PICTURE: readonly string[] = ['partial_image_b64']
 
-/** Bytes of an event's type with its quotes; no provider has half as many. */
+/** The most bytes of an event's type, with quotes; real types have fewer than half as many. */
 const TYPE_BYTES_MAX = 128
 
 const TYPE_FORM = /^\w[\w.-]*$/
@@ -115,13 +115,13 @@ const TYPE_FORM = /^\w[\w.-]*$/
 /** The outermost object of an event of a stream of responses. */
 export class EventMembers implements Members {
   readonly itemsMax = 0
-  /** The event's place among those of its stream. */
+  /** The event's sequence number in its stream. */
   number = 0
-  /** Of the event's `event:` line; the empty string without one. */
+  /** The name in the event's `event:` line; the empty string without one. */
   name = ''
-  /** The empty string: the event has none that is a name, neither here nor in its line. */
+  /** The empty string: the event has no valid type, neither in its data nor in its `event:` line. */
   type = ''
-  /** The provider says that it failed. */
+  /** The provider reports a failure. */
   hasError = false
   /** A piece of text, reasoning, a picture, a sound or a tool call. */
   hasDelta = false
@@ -183,7 +183,7 @@ export class EventMembers implements Members {
     const at = this.#typeAt
     const type = at === null ? this.name : this.#walk.json.bytes.toString('latin1', at.start + 1, at.end - 1)
     this.type = TYPE_FORM.test(type) ? type : ''
-    // Clients read the type in the data.
+    // Clients read the type from the data, so it is added there.
     return this.type === '' || at !== null ? '' : `"type":"${type}"`
   }
 
@@ -195,7 +195,7 @@ export class EventMembers implements Members {
     if (!this.#seen.isFirst(TYPE)) return ODD
     const { json } = this.#walk
     const end = json.value(at, depth)
-    // An unusable type gives way to the name of the event.
+    // An unusable type is removed; the name of the event replaces it.
     if (json.bytes[at] !== QUOTE || end <= at + 2 || end - at > TYPE_BYTES_MAX)
       return end < 0 ? end : this.#walk.cut(end)
     for (let nth = at; nth < end; nth++) if (json.bytes[nth] === BACKSLASH) return ODD

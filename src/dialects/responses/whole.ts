@@ -6,7 +6,7 @@ import { NOTHING_REPORTED, reportedWith } from '../usage.ts'
 
 /**
  * Reads a whole answer of a provider that speaks responses.
- * @returns null: no JSON object, an error, or no list of outputs. Bytes: the error of a response that failed
+ * @returns null: not a JSON object, an error, or no list of outputs. Bytes: the error of a failed response
  */
 export function readResponse(body: Buffer, head: NativeHead): ReadAnswer | Uint8Array | null {
   const walk = new ResponseWalk(head, 'answer')

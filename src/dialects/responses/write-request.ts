@@ -35,13 +35,13 @@ export function writeResponses(prompt: Prompt, terms: WriteTerms): WrittenPrompt
   if (isEncryptedWanted(prompt, terms)) draft.set('include', [ENCRYPTED_REASONING])
   const cache = terms.isStrict ? null : wholeCache(prompt)
   draft.set('cache_control', cache)
-  // Items have no places of a cache.
+  // Items have no cache marks.
   if (hasCachePoint(cache === null ? prompt : { ...prompt, cache: null })) draft.drop('cache_control')
   if (prompt.isStream) draft.set('stream', true)
   return draft.written()
 }
 
-/** The first text of the system is the instructions, where it is one. */
+/** Takes the first turn as the instructions if it is a single system text. */
 function split(turns: readonly Turn[]): {
   readonly instructions: string | null
   readonly rest: readonly Turn[]
@@ -56,7 +56,7 @@ function tokensSent(tokensMax: number | null, { isMaker }: WriteTerms): number |
 }
 
 function writeReasoning(draft: PromptDraft, asked: AskedReasoning): void {
-  // Other callers get the reasoning with the answer.
+  // Callers of other dialects receive the reasoning with the answer.
   const isShown = asked.isOn === true && !asked.isHidden && draft.isForOthers
   const summary = asked.summary ?? (isShown ? 'auto' : null)
   if (!draft.terms.isStrict && draft.isSameForm)
@@ -66,7 +66,7 @@ function writeReasoning(draft: PromptDraft, asked: AskedReasoning): void {
   if (Object.keys(member).length > 0) draft.set('reasoning', member)
 }
 
-/** Models that do not reason refuse to encrypt their reasoning. */
+/** Models without reasoning refuse a request for encrypted reasoning. */
 function isEncryptedWanted({ dialect, reasoning, turns }: Prompt, terms: WriteTerms): boolean {
   if (reasoning?.isEncryptedAsked === true) return true
   if (dialect === 'responses' || terms.isOfPreset === true) return false
@@ -84,7 +84,7 @@ function formatMember(format: AnswerFormat): Members {
   return { ...definition, ...(isStrict !== null && { strict: isStrict }) }
 }
 
-/** The format of the endpoint's own signatures: not every provider of responses is OpenAI. */
+/** The format of the endpoint's own signatures, which need not be OpenAI's. */
 export function ownFormat({ signatureFormats }: Pick<WriteTerms, 'signatureFormats'>): string {
   return signatureFormats[0] ?? SIGNATURE_FORMATS.responses
 }
@@ -120,7 +120,7 @@ function idOf(draft: PromptDraft, id: string): string {
   return draft.isSameForm ? id : fittingId(id, RESPONSES_CALL_ID)
 }
 
-/** Texts that follow each other are one message. */
+/** Consecutive texts become one message. */
 function modelItems(draft: PromptDraft, parts: readonly AssistantPart[]): readonly Members[] {
   const items: Members[] = []
   let texts: Members[] = []
@@ -151,7 +151,7 @@ function callItem(draft: PromptDraft, call: Extract<AssistantPart, { readonly ki
     : { type: 'function_call', ...own, arguments: json }
 }
 
-/** The signature of a call, after the call. */
+/** The items for the signature of a call; they follow the call. */
 function signatureItems(draft: PromptDraft, signature: Signature | null): readonly Members[] {
   const kept = takenBack(signature, draft.terms)
   if (signature !== null && kept === null) draft.drop('reasoning', draft.turnsPath)
@@ -168,7 +168,7 @@ function signatureItems(draft: PromptDraft, signature: Signature | null): readon
   ]
 }
 
-/** Without what it is encrypted by, OpenAI knows no reasoning that it has not stored. */
+/** OpenAI accepts reasoning that it has not stored only with the encrypted part. */
 function reasoningItems(draft: PromptDraft, part: PromptReasoning): readonly Members[] {
   const kept = takenBack(part.signature, draft.terms)
   if (kept === null) {
@@ -176,7 +176,7 @@ function reasoningItems(draft: PromptDraft, part: PromptReasoning): readonly Mem
     return []
   }
   const of = part.isRedacted ? 'redacted' : 'reasoning'
-  // OpenAI takes summaries alone.
+  // OpenAI accepts only summaries.
   const isSummary = part.isSummary || draft.terms.isMaker
   const summary = isSummary && part.text !== '' ? [{ type: 'summary_text', text: part.text }] : []
   const content = isSummary || part.text === '' ? [] : [{ type: 'reasoning_text', text: part.text }]

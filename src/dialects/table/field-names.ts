@@ -1,17 +1,17 @@
-/** Names by which metrics know what a provider did not get: a bounded set, since callers choose members. */
+/** Metric names of the members that a provider did not get: a bounded set, since callers choose members. */
 import { RESPONSES_STRICT_CUT_BY_TYPE } from '../../schemas/inference/responses-members.ts'
 import { STRICT_CUT, STRICT_CUT_BY_ROLE } from '../../schemas/inference/strict-members.ts'
 import { CARRIED, OTHERS, topOf } from './field-table.ts'
 import { SCHEMA_NAMES } from '../prompt/json-schemas.ts'
 import { lostMembers, NESTED, TOOL_SEARCH, WEB_SEARCH, type NestedObject } from './nested-table.ts'
 
-/** Stands for names that the table of fields does not have. */
+/** Used for names that are not in the table of fields. */
 export const OTHER_FIELD = 'other'
 
 /** Items that are left out as a whole, by their names. */
 const ITEMS = ['item_reference', WEB_SEARCH, TOOL_SEARCH] as const
 
-/** What is left out of an object, by the table. */
+/** Members of an object that are left out, by the table. */
 function droppedIn(object: NestedObject): readonly string[] {
   const { dropped = [], inner = {} } = object
   return [...dropped, ...lostMembers(object), ...Object.values(inner).flatMap(droppedIn)]

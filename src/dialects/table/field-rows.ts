@@ -1,4 +1,4 @@
-/** The table of fields as people and documents read it. */
+/** The table of fields in the form for the documentation. */
 import type { Dialect } from '../../schemas/inference/text-request.ts'
 import {
   CARRIED,
@@ -24,28 +24,28 @@ import { RESPONSES_STRICT_CUT_BY_TYPE } from '../../schemas/inference/responses-
 import { STRICT_CUT_BY_ROLE, STRICT_CUT_INSIDE } from '../../schemas/inference/strict-members.ts'
 import type { TextProtocol } from '../../schemas/models/protocols.ts'
 
-/** What becomes of a field of callers at endpoints of one kind. */
+/** How a field of callers is handled at endpoints of one kind. */
 export interface FieldRow {
-  /** Path from the top of the request, with dots; the type of an object of a list stands in brackets. */
+  /** Path from the top of the request, with dots; the type of a list's object is in brackets. */
   readonly field: string
-  /** `passed`: an endpoint of the caller's own form gets the caller's bytes. */
+  /** `passed`: an endpoint of the caller's own dialect gets the caller's bytes. */
   readonly class: FieldClass | 'passed'
   /** Paths of a mapped field in the endpoint's form. */
   readonly to?: readonly string[]
-  /** Values with which something else becomes of it, for people. */
+  /** Values that are handled differently, as text for people. */
   readonly limit?: string
-  /** Values, apart from null, that are neither named nor refused. */
+  /** Values, apart from null, that are neither reported nor refused. */
   readonly defaults?: readonly unknown[]
 }
 
-/** Endpoints that get a request in the same words. */
+/** Endpoints that receive the same form of a request. */
 export interface EndpointKind {
   readonly protocol: TextProtocol
   /** They refuse members that they do not know. */
   readonly isStrict: boolean
 }
 
-/** Each field that the tables have for a dialect, once. Other members are dropped, other objects refused. */
+/** Each field of a dialect in the tables, once. Members that are not listed are dropped; objects that are not listed are refused. */
 export function fieldRows(dialect: Dialect, kind: EndpointKind): readonly FieldRow[] {
   return [
     ...CARRIED.flatMap((field) =>
@@ -65,7 +65,7 @@ function carriedRow(field: CarriedField, path: string, kind: EndpointKind, diale
   const to = writtenAs(field, protocol, isStrict)
   if (protocol === dialect && !(isStrict && isForeign(path, protocol)))
     return { field: path, class: 'passed' }
-  // A strict provider of the same form has another name for some.
+  // For some fields, a strict provider of the same dialect has another name.
   const isLost = to.length === 0 || (protocol === dialect && !field.names[dialect]?.includes(path))
   if (isLost)
     return { field: path, class: field.lost === 'refused' && protocol === dialect ? 'dropped' : field.lost }
@@ -77,14 +77,14 @@ function nativeClass(field: string, { protocol, isStrict }: EndpointKind): Field
   return isStrict && isForeign(topOf(field), protocol) ? 'dropped' : 'passed'
 }
 
-/** Where each dialect has its turns, their parts, and tools. */
+/** Paths of the turns, their parts and the tools in each dialect. */
 const PLACES: Readonly<Record<Dialect, Readonly<Record<NestedPlace, string>>>> = {
   chat: { turns: 'messages', parts: 'messages.content', tools: 'tools' },
   responses: { turns: 'input', parts: 'input.content', tools: 'tools' },
   messages: { turns: 'messages', parts: 'messages.content', tools: 'tools' },
 }
 
-/** Each type of objects within the request, and those of its members that some endpoint does not get. */
+/** Rows for each type of nested object, and for those of its members that some endpoint does not get. */
 function nestedRows(dialect: Dialect, kind: EndpointKind): readonly FieldRow[] {
   return NESTED_PLACES.flatMap((place) =>
     Object.entries(NESTED[dialect][place]).flatMap(([type, object]) =>
@@ -137,7 +137,7 @@ function objectHandling(
   return reasoning === 'whole' ? REASONING : MAPPED
 }
 
-/** The members of an object that are not mapped at each endpoint, with those of the objects in it. */
+/** The members of an object, and of the objects in it, that are not mapped at every endpoint. */
 function memberHandlings(object: NestedObject, protocol: TextProtocol): ReadonlyMap<string, Handling> {
   const { dropped = [], refused = [], reasoning = [], inner = {} } = object
   const lost = (name: string): Handling =>
@@ -167,13 +167,13 @@ export interface At {
   readonly type: string
 }
 
-/** Members of an object that strict providers of its own form do not get. */
+/** Members of an object that strict providers of the same dialect do not get. */
 export function ownCutIn({ dialect, place, type }: At): readonly string[] {
   const byType = place === 'turns' ? BY_TYPE[dialect] : undefined
   return byType !== undefined && Object.hasOwn(byType, type) ? (byType[type] ?? []) : []
 }
 
-/** Members of an object that providers of a protocol do not get where they know its maker's members alone. */
+/** Members of an object that strict providers of a protocol, which accept only the maker's members, do not get. */
 export function strictCutIn(at: At, protocol: TextProtocol, { carried }: NestedObject): readonly string[] {
   if (BY_TYPE[protocol] === undefined) return []
   const marks = STRICT_CUT_INSIDE.filter((name) => carried.includes(name))

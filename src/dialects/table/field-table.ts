@@ -1,4 +1,4 @@
-/** What becomes of each member of a request in each protocol: one table for readers, writers and words. */
+/** How each member of a request is handled in each protocol: one table for readers, writers and documentation. */
 import { RESPONSES_STRICT_CUT, STRICT_CUT } from '../../schemas/inference/strict-members.ts'
 import { OURS_NAMES } from '../../schemas/inference/text-members.ts'
 import type { Dialect } from '../../schemas/inference/text-request.ts'
@@ -13,20 +13,20 @@ import type { Tuning } from '../prompt/prompt.ts'
 import { TEXT_PROTOCOLS, type TextProtocol } from '../../schemas/models/protocols.ts'
 
 /**
- * `mapped`: the protocol has the same; `dropped`: the request goes without, and the answer says so; `refused`:
- * the answer would be another one; `ours`: it is for Sluice alone, and no provider gets it.
+ * `mapped`: the protocol has an equivalent; `dropped`: it is left out of the request, and the answer reports
+ * it; `refused`: without it the answer would change; `ours`: only Sluice uses it, and no provider gets it.
  */
 export type FieldClass = 'mapped' | 'dropped' | 'refused' | 'ours'
 
-/** What the form carries, with the members that each form of calls has for it. */
+/** A field of the intermediate form, with its member names in each protocol. */
 export interface CarriedField {
   /** Paths from the top of the request, with dots. */
   readonly names: Readonly<Partial<Record<TextProtocol, readonly string[]>>>
-  /** Other paths that readers of dialects take, and no writer writes. */
+  /** Other paths that readers accept but writers never write. */
   readonly aliases?: Readonly<Partial<Record<Dialect, readonly string[]>>>
-  /** Values that a protocol does not take although it has the member, for people. */
+  /** Values that a protocol refuses although it has the member, as text for people. */
   readonly limits?: Readonly<Partial<Record<TextProtocol, string>>>
-  /** What it is where a protocol has no member. */
+  /** Handling when a protocol has no such member. */
   readonly lost: 'dropped' | 'refused'
 }
 
@@ -45,19 +45,19 @@ function inConfig(name: string): string {
   return `generationConfig.${name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())}`
 }
 
-/** Members that shape the answer of Sluice, whatever form its provider speaks: none gets them by a translation. */
+/** Members that shape Sluice's answer, whatever protocol the provider speaks; translated requests never contain them. */
 const SHAPING: Readonly<Record<Dialect, readonly string[]>> = {
   chat: ['stream_options'],
   responses: ['include'],
   messages: [],
 }
 
-/** Members that no other part of the form tunes. */
+/** A member that tunes the answer and is not part of a larger structure such as reasoning or tools. */
 export interface TuningField extends CarriedField {
-  /** Its name at the top of requests; forms that have it elsewhere have another name in `names`. */
+  /** Its name at the top of requests; protocols that have it elsewhere have another name in `names`. */
   readonly member: string
   readonly kind: 'number' | 'text' | 'object'
-  /** Values, apart from null, that change nothing: they are never named. */
+  /** Values, apart from null, that change nothing: they are never reported. */
   readonly defaults: readonly unknown[]
 }
 
@@ -75,11 +75,11 @@ function tuned(
 
 const UNSAMPLED = `dropped for Claude ${NO_BUDGET_FROM} and later`
 
-/** Providers that only imitate OpenAI's forms take these. */
+/** Note on values that only OpenAI refuses; providers that imitate its protocols accept them. */
 const FOR_MAKER = 'for OpenAI itself'
 const LONG_USER = `dropped ${FOR_MAKER} above ${MAKER_USER_CHARS_MAX} characters`
 
-/** The members that tune. A user of messages is a member of its metadata. */
+/** The tuning members. In messages, the user is a member of `metadata`. */
 export const TUNING: Readonly<Record<keyof Tuning, TuningField>> = {
   temperature: {
     ...tuned('number', 'temperature', TEXT_PROTOCOLS),
@@ -131,7 +131,7 @@ export const TUNING: Readonly<Record<keyof Tuning, TuningField>> = {
   },
 }
 
-/** All that the form carries. */
+/** All fields of the intermediate form. */
 export const CARRIED: readonly CarriedField[] = [
   everywhere(['model'], ['model'], ['model'], ['model']),
   everywhere(
@@ -204,10 +204,10 @@ export const CARRIED: readonly CarriedField[] = [
   ...Object.values(TUNING),
 ]
 
-/** A member that the form does not carry. */
+/** A member that the intermediate form does not carry. */
 export interface OtherField {
   readonly class: 'dropped' | 'refused'
-  /** As of a member that tunes. */
+  /** As in `TuningField`. */
   readonly defaults: readonly unknown[]
 }
 
@@ -215,10 +215,10 @@ const dropped = (...defaults: readonly unknown[]): OtherField => ({ class: 'drop
 const refused = (...defaults: readonly unknown[]): OtherField => ({ class: 'refused', defaults })
 const TEXT_ALONE = ['text']
 
-/** Members of all dialects, which some providers have. */
+/** Members of all dialects that only some providers support. */
 const SHARED: Readonly<Record<string, OtherField>> = {
   speed: dropped('standard'),
-  // Where the words of a caller may be computed.
+  // The region where the caller's data may be processed.
   inference_geo: refused('global'),
   fallbacks: dropped([]),
   context_management: dropped([]),
@@ -234,7 +234,7 @@ const SHARED: Readonly<Record<string, OtherField>> = {
   store: refused(false),
 }
 
-/** Members of requests that the form does not carry; what is not here is dropped. */
+/** Members of requests that the intermediate form does not carry; members that are not listed are dropped. */
 export const OTHERS: Readonly<Record<Dialect, Readonly<Record<string, OtherField>>>> = {
   chat: {
     ...SHARED,
@@ -246,7 +246,7 @@ export const OTHERS: Readonly<Record<Dialect, Readonly<Record<string, OtherField
     web_search_options: refused(false),
     search_parameters: refused(false),
     enable_search: refused(false),
-    // Content that the model would read.
+    // It is content that the model would read.
     cached_content: refused(),
     cachedContent: refused(),
     data_sources: refused([]),
@@ -264,7 +264,7 @@ export const OTHERS: Readonly<Record<Dialect, Readonly<Record<string, OtherField
     stream_options: dropped({}),
     access_programs: dropped(),
     image: dropped({}),
-    // Without it the provider keeps the input, and writes nothing.
+    // With `false`, the provider stores the input and generates no output.
     generate: refused(true),
   },
   messages: {
@@ -282,8 +282,8 @@ export const OTHERS: Readonly<Record<Dialect, Readonly<Record<string, OtherField
 }
 
 /**
- * Places within requests whose content the form does not carry, by the names that readers have for them:
- * without it the model would read, call or write something else. All other nested members are dropped.
+ * Nested members that the intermediate form does not carry, by the names that readers report: without it the
+ * model would read, call or write something else. All other nested members are dropped.
  */
 export const NESTED_REFUSED: ReadonlySet<string> = new Set([
   'messages.content',
@@ -308,7 +308,7 @@ export const NESTED_DEFAULTS: Readonly<Record<string, readonly unknown[]>> = {
   'stream_options.include_obfuscation': [true],
 }
 
-/** The class of a top-level member of a dialect in a protocol that is another one. */
+/** The class of a dialect's top-level member in a different protocol. */
 export function fieldClass(
   dialect: Dialect,
   name: string,
@@ -321,12 +321,12 @@ export function fieldClass(
   return rows.some(({ lost }) => lost === 'refused') ? 'refused' : 'dropped'
 }
 
-/** Members of a dialect that are for Sluice alone. */
+/** Members of a dialect that only Sluice uses. */
 export function oursIn(dialect: Dialect): readonly string[] {
   return [...OURS_NAMES, ...SHAPING[dialect]]
 }
 
-/** Where a dialect has what the form carries. */
+/** Paths of a carried field in a dialect. */
 export function pathsIn({ names, aliases }: CarriedField, dialect: Dialect): readonly string[] {
   const paths = (names[dialect] ?? []).filter((path) => !SHAPING[dialect].includes(path))
   return [...paths, ...(aliases?.[dialect] ?? [])]
@@ -336,12 +336,12 @@ export function topOf(path: string): string {
   return path.split('.', 1)[0] ?? path
 }
 
-/** Whether a protocol has words for what the form carries. */
+/** Whether a protocol can express a carried field. */
 function hasField(field: CarriedField, protocol: TextProtocol, isStrict: boolean): boolean {
   return writtenAs(field, protocol, isStrict).length > 0
 }
 
-/** Where a protocol has what the form carries; nothing where it lacks that. */
+/** Paths of a carried field in a protocol; empty if the protocol lacks it. */
 export function writtenAs(
   { names }: CarriedField,
   protocol: TextProtocol,
@@ -350,19 +350,19 @@ export function writtenAs(
   return (names[protocol] ?? []).filter((name) => !(isStrict && isForeign(name, protocol)))
 }
 
-/** Members of OpenRouter, which a strict provider of OpenAI's forms refuses. */
+/** OpenRouter's members, which a strict provider of OpenAI's protocols refuses. */
 const FOREIGN: Readonly<Partial<Record<TextProtocol, ReadonlySet<string>>>> = {
-  // Its effort has a member of its own.
+  // In OpenAI's chat, the effort is a separate member.
   chat: new Set([...Object.keys(STRICT_CUT), 'reasoning']),
   responses: new Set(Object.keys(RESPONSES_STRICT_CUT)),
 }
 
-/** Whether a strict provider of the form refuses the member. */
+/** Whether a strict provider of the protocol refuses the member. */
 export function isForeign(name: string, protocol: TextProtocol): boolean {
   return FOREIGN[protocol]?.has(name) ?? false
 }
 
-/** Null: the table has no such member, which is dropped. */
+/** Null: the table has no such member, so it is dropped. */
 export function otherField(dialect: Dialect, name: string): OtherField | null {
   const fields = OTHERS[dialect]
   return Object.hasOwn(fields, name) ? (fields[name] ?? null) : null
@@ -375,7 +375,7 @@ const CARRIED_NAMES = new Map(
   ]),
 )
 
-/** Whether a reader makes something of a top-level member. */
+/** Whether a reader uses a top-level member. */
 export function isCarried(dialect: Dialect, name: string): boolean {
   return CARRIED_NAMES.get(dialect)?.has(name) ?? false
 }

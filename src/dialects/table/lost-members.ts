@@ -1,4 +1,4 @@
-/** Members that are dropped, where the caller wants none to be. */
+/** Members that would be dropped although the caller forbids that. */
 import type { Issue } from '../../schemas/failure-metadata.ts'
 import { RESPONSES_STRICT_CUT_BY_TYPE } from '../../schemas/inference/responses-members.ts'
 import { STRICT_CUT_BY_ROLE } from '../../schemas/inference/strict-members.ts'
@@ -11,7 +11,7 @@ import { turnsPathOf } from '../prompt/prompt-draft.ts'
 import { anyClaude } from '../../schemas/models/openai-maker.ts'
 import { TEXT_PROTOCOLS, type TextProtocol } from '../../schemas/models/protocols.ts'
 
-/** All that keeps an endpoint from answering a request of which nothing may be left out. */
+/** All issues that prevent an endpoint from answering a request from which nothing may be dropped. */
 export function lostIssues(
   prompt: Prompt,
   terms: WriteTerms,
@@ -37,34 +37,34 @@ export function nativeIssue(dialect: Dialect, name: string): Issue {
   )
 }
 
-/** What stands in turns, and only the provider that has signed or stored it goes on from. */
+/** Parts of turns that only the provider which signed or stored them can continue. */
 const GIVEN: Readonly<Record<Dialect, readonly string[]>> = {
   chat: [],
   responses: ['reasoning', 'item_reference'],
   messages: ['reasoning'],
 }
 
-/** What a strict provider does not get of turns. */
+/** Members of turns that a strict provider does not get. */
 const WITHIN_TURNS: Readonly<Record<Dialect, readonly string[]>> = {
   chat: Object.values(STRICT_CUT_BY_ROLE).flat(),
   responses: Object.values(RESPONSES_STRICT_CUT_BY_TYPE).flat(),
   messages: [],
 }
 
-/** What is left out for endpoints of a protocol. */
+/** Members that are left out for endpoints of a protocol. */
 interface Loss {
   readonly protocol: TextProtocol
   readonly lax: ReadonlySet<string>
   readonly strict: ReadonlySet<string>
 }
 
-/** Models whose protocols leave out least for them. */
+/** For each protocol, a model for which its writer drops the fewest members. */
 const MODELS: Readonly<Partial<Record<TextProtocol, string>>> = {
   messages: anyClaude(''),
   gemini: 'gemini-2.5-pro',
 }
 
-/** Writers alone know it. */
+/** Only writers know it. */
 function lossOf(prompt: Prompt, protocol: TextProtocol, terms: WriteTerms): Loss {
   const upstreamModel = MODELS[protocol] ?? terms.upstreamModel
   const by = (isStrict: boolean) =>
@@ -72,18 +72,18 @@ function lossOf(prompt: Prompt, protocol: TextProtocol, terms: WriteTerms): Loss
   return { protocol, lax: by(false), strict: by(true) }
 }
 
-/** Null: the protocol has no such member. */
+/** The protocol's providers that accept the member; null: none. */
 function takerOf({ protocol, lax, strict }: Loss, name: string): string | null {
   if (isIn(lax, name)) return null
   return isIn(strict, name) ? `${protocol} ${WITH_MORE}` : protocol
 }
 
-/** Whether the member is left out, or what it stands in. */
+/** Whether the member or its top-level parent is left out. */
 function isIn(names: ReadonlySet<string>, name: string): boolean {
   return names.has(name) || names.has(topOf(name))
 }
 
-/** A provider of the caller's own form gets what it is sent, unless it refuses all but the maker's members. */
+/** A provider of the caller's own dialect gets every member, unless it accepts only the maker's members. */
 function ownTaker(dialect: Dialect, name: string): string {
   return isForeign(topOf(name), dialect) ? `${dialect} ${WITH_MORE}` : dialect
 }

@@ -1,45 +1,45 @@
-/** What becomes of what stands within requests: turns, their parts, and tools. It goes on from the table of fields. */
+/** How nested objects of requests (turns, their parts, and tools) are handled. Continues the table of fields. */
 import type { Dialect } from '../../schemas/inference/text-request.ts'
 import type { TextProtocol } from '../../schemas/models/protocols.ts'
 
-/** Where objects with a type stand: `turns` are messages and items. */
+/** Places of objects with a type; `turns` are messages and items. */
 export const NESTED_PLACES = ['turns', 'parts', 'tools'] as const
 export type NestedPlace = (typeof NESTED_PLACES)[number]
 
-/** An object of one type. Other members are dropped and named. */
+/** An object of one type. Members that are not listed are dropped and reported. */
 export interface NestedObject {
   readonly carried: readonly string[]
-  /** Members that name something for the provider that gave it, and say nothing to another one. */
+  /** Members that identify an object for the provider that made it and mean nothing to other providers. */
   readonly labels?: readonly string[]
-  /** Members of clients that no protocol has a word for. */
+  /** Members that clients send and no protocol can express. */
   readonly dropped?: readonly string[]
-  /** Members without which the model would read something else. */
+  /** Members that are refused, since without them the model would read something else. */
   readonly refused?: readonly string[]
-  /** Protocols without a word for such an object, which refuse it. */
+  /** Protocols that cannot express such an object; it is refused there. */
   readonly lacking?: readonly TextProtocol[]
-  /** The same of providers that know the members of the protocol's maker alone. */
+  /** As `lacking`, for strict providers, which accept only members of the protocol's maker. */
   readonly lackingStrict?: readonly TextProtocol[]
-  /** Carried members that some protocols have no word for, with these protocols: they are dropped there. */
+  /** Carried members that some protocols cannot express, with these protocols; the members are dropped there. */
   readonly lost?: Readonly<Record<string, readonly TextProtocol[]>>
-  /** The model's reasoning, which goes on where its provider takes it back: whole, or by the members that have it. */
+  /** The object, or its members, that contain the model's reasoning; it is passed on only to a provider that accepts it back. */
   readonly reasoning?: 'whole' | readonly string[]
-  /** The same of the object that a member has, by the member. */
+  /** Nested objects, by the member that contains them. */
   readonly inner?: Readonly<Record<string, NestedObject>>
 }
 
-/** By the `role` or `type` of the objects. */
+/** Handling by the `role` or `type` of the objects. */
 type NestedObjects = Readonly<Record<string, NestedObject | 'dropped' | 'refused'>>
 
-/** Marks of the cache. Objects of the other protocols have no place for them. */
+/** Cache marks. Objects of the protocols in CACHE_LOST have no member for them. */
 const CACHE = ['cache_control', 'prompt_cache_breakpoint']
 const CACHE_LOST: readonly TextProtocol[] = ['responses', 'gemini']
 
-/** Protocols without words for a medium. */
+/** Protocols that cannot express a medium. */
 export const LACKING = {
   audio: ['responses', 'messages'],
   video: ['responses', 'messages'],
 } as const satisfies Readonly<Record<string, readonly TextProtocol[]>>
-/** Chat of others than OpenAI has films. */
+/** In chat, providers other than OpenAI accept films. */
 const VIDEO_LACKING = { lacking: LACKING.video, lackingStrict: ['chat'] } as const
 
 function part(content: string, inner?: NestedObject): NestedObject {
@@ -57,7 +57,7 @@ const ITEM = ['id', 'status']
 const LATE = ['allowed_callers', 'defer_loading']
 const SOURCE: NestedObject = { carried: ['type', 'media_type', 'data', 'url', 'file_id'] }
 
-/** Objects that no other protocol has, and without which the answer would be another one. */
+/** Objects that no other protocol has and without which the answer would change. */
 function refused(names: string): NestedObjects {
   return Object.fromEntries(names.split(' ').map((name) => [name, 'refused']))
 }
@@ -77,7 +77,7 @@ export const NESTED: Readonly<Record<Dialect, Readonly<Record<NestedPlace, Neste
         dropped: ['name', 'images', 'model', 'annotations'],
         refused: ['audio', 'function_call'],
       },
-      // The name of a result's tool stands in its call, too.
+      // The name of a result's tool is also in its call.
       tool: { carried: [...MESSAGE, 'tool_call_id'], labels: ['name'] },
       function: 'refused',
     },
@@ -133,11 +133,11 @@ export const NESTED: Readonly<Record<Dialect, Readonly<Record<NestedPlace, Neste
       },
       // Its tools are read with those of the request.
       additional_tools: { carried: ['type', 'role', 'tools'], labels: ITEM },
-      // Searches of a provider that the model has read, and says again where they matter.
+      // Searches by a provider: the model has read the results and repeats them in its text where they matter.
       web_search_call: 'dropped',
       tool_search_call: 'dropped',
       tool_search_output: 'dropped',
-      // Of reasoning; others are refused.
+      // Types of reasoning parts; other types are refused.
       item_reference: 'dropped',
       ...refused(
         'agent_message apply_patch_call apply_patch_call_output code_interpreter_call compaction ' +
@@ -148,7 +148,7 @@ export const NESTED: Readonly<Record<Dialect, Readonly<Record<NestedPlace, Neste
     },
     parts: {
       input_text: part('text'),
-      // Annotations and logprobs of a text are its provider's.
+      // Annotations and logprobs of a text are meaningful only to its provider.
       output_text: { ...part('text'), labels: ['logprobs'], dropped: ['annotations'] },
       refusal: part('refusal'),
       input_image: { carried: ['type', ...CACHE, 'image_url', 'file_id', 'detail'], lost: DETAIL_LOST },
@@ -232,46 +232,46 @@ export const NESTED: Readonly<Record<Dialect, Readonly<Record<NestedPlace, Neste
   },
 }
 
-/** What searches of a provider are named as where they are dropped. */
+/** The name under which dropped provider searches are reported. */
 export const WEB_SEARCH = 'web_search'
 export const TOOL_SEARCH = 'tool_search'
 
 /** A tool that a client offers with each call, as Codex does. */
 export interface Offer {
-  /** Member by which the client says so, with the value; absent: any flag. */
+  /** The member and value that mark an offer; value absent: any boolean. */
   readonly member: string
   readonly value?: string
   readonly condition: string
 }
 
 /**
- * Tools of responses that are dropped where they are such an offer, and refused where the caller wants them.
- * A model without them answers by itself, and by the other tools.
+ * Tools of responses that are dropped when they are only such an offer, and refused when the caller really
+ * requests them. Without them a model answers with its own knowledge and the other tools.
  */
 const OFFERS: Readonly<Record<string, Offer>> = {
-  // It says whether it reads live pages.
+  // This member says whether the search reads live pages.
   [WEB_SEARCH]: { member: 'external_web_access', condition: 'with `external_web_access`' },
-  // It finds the tools that the client keeps back.
+  // It finds tools that the client has but does not send.
   [TOOL_SEARCH]: { member: 'execution', value: 'client', condition: 'with `execution: "client"`' },
 }
 
-/** Null: a tool that is wanted wherever it stands. */
+/** Null: a tool that is never a mere offer. */
 export function offerOf(type: unknown): Offer | null {
   return typeof type === 'string' && Object.hasOwn(OFFERS, type) ? (OFFERS[type] ?? null) : null
 }
 
-/** The protocols that have no word for a carried member. */
+/** The protocols that cannot express a carried member. */
 export function lostAt({ lost = {} }: NestedObject, name: string): readonly TextProtocol[] {
   if (CACHE.includes(name)) return CACHE_LOST
   return Object.hasOwn(lost, name) ? (lost[name] ?? []) : []
 }
 
-/** The carried members that some protocol has no word for. */
+/** The carried members that some protocol cannot express. */
 export function lostMembers({ carried, lost = {} }: NestedObject): readonly string[] {
   return carried.filter((name) => CACHE.includes(name) || Object.hasOwn(lost, name))
 }
 
-/** The members that a reader makes something of, or that say nothing. @param inner member that has the object */
+/** The members that a reader uses or ignores without a report. @param inner member that contains the object */
 export function usedMembers(
   dialect: Dialect,
   place: NestedPlace,
@@ -284,7 +284,7 @@ export function usedMembers(
   return new Set([...carried, ...labels, ...refused])
 }
 
-/** Undefined: the form has no such object. */
+/** Undefined: the dialect has no such object. */
 function nestedObject(dialect: Dialect, place: NestedPlace, type: string): NestedObject | undefined {
   const object = Object.hasOwn(NESTED[dialect][place], type) ? NESTED[dialect][place][type] : undefined
   return typeof object === 'object' ? object : undefined

@@ -28,7 +28,7 @@ const WORDS: ReadonlyMap<number, string> = new Map(
   ['true', 'false', 'null'].map((word) => [word.charCodeAt(0), word]),
 )
 
-/** Bytes of a string that are read one by one before it counts as long: pieces of a stream are shorter. */
+/** Bytes of a string that are read one by one before the faster way for long strings is used; fragments of a stream are shorter. */
 const NEAR_BYTES = 1_024
 
 /**
@@ -38,11 +38,11 @@ const NEAR_BYTES = 1_024
  */
 export class JsonReader {
   bytes: Buffer
-  /** Bytes in UTF-8 that the strings read so far have when they are decoded. */
+  /** UTF-8 bytes of the strings read so far, after decoding. */
   textBytes = 0
-  /** Of `bytes`, to read long strings by four bytes; null: no string was long. */
+  /** A view of `bytes` that reads long strings four bytes at a time; null: no string was long so far. */
   #view: DataView | null = null
-  /** Values that were walked over, names not among them. */
+  /** Number of values that were walked over, without names. */
   values = 0
   readonly #depthMax: number
 
@@ -51,7 +51,7 @@ export class JsonReader {
     this.#depthMax = depthMax
   }
 
-  /** Other bytes are read from now on. */
+  /** Starts to read other bytes. */
   begin(bytes: Buffer): void {
     this.bytes = bytes
     this.textBytes = 0
@@ -97,7 +97,7 @@ export class JsonReader {
     return WRONG
   }
 
-  /** @returns a place up to which no byte ends a string, or means more than itself in it */
+  /** @returns a place before which no byte ends the string or begins an escape */
   #endOfPlain(from: number): number {
     const { buffer, byteOffset, length } = this.bytes
     this.#view ??= new DataView(buffer, byteOffset, length)
@@ -107,7 +107,7 @@ export class JsonReader {
     return at
   }
 
-  /** Takes off `textBytes` what an escape is longer than its character. */
+  /** Subtracts from `textBytes` the difference between an escape and its character. */
   #escape(at: number): number {
     const { bytes } = this
     const byte = bytes[at + 1] ?? 0
@@ -164,13 +164,13 @@ export class JsonReader {
   }
 }
 
-/** Whether the text, in ASCII, stands at this place. */
+/** Whether the bytes at this place are this ASCII text. */
 export function isAt(bytes: Buffer, at: number, ascii: string): boolean {
   for (let nth = 0; nth < ascii.length; nth++) if (bytes[at + nth] !== ascii.charCodeAt(nth)) return false
   return true
 }
 
-/** Bytes of a letter that is written as an escape. */
+/** Bytes of a letter written as an escape. */
 const ESCAPE_BYTES = 6
 
 /** Whether the value in `[start, end)` is this text in ASCII, escaped or not. */
@@ -182,7 +182,7 @@ export function isText(bytes: Buffer, start: number, end: number, ascii: string)
   return mayBe && JSON.parse(bytes.toString('utf8', start, end)) === ascii
 }
 
-/** @returns the count that `[start, end)` writes, or WRONG when it is no whole number from 0 to 999,999,999,999 */
+/** @returns the count written in `[start, end)`, or WRONG when it is not a whole number from 0 to 999,999,999,999 */
 export function countAt(bytes: Buffer, start: number, end: number): number {
   if (end <= start || end - start > 12) return WRONG
   let count = 0

@@ -16,12 +16,12 @@ import { JsonReader } from './json-reader.ts'
 import { Pieces, Splices } from './splices.ts'
 import type { ThinksIn } from '../../schemas/models/protocols.ts'
 
-/** The walk does not decide: a parser has to read the bytes. */
+/** The walk cannot handle the bytes; a parser has to read them. */
 export const ODD = -2
 
 /** Reads the members of one kind of object. Places and faults are those of `JsonReader`, and ODD. */
 export interface Members {
-  /** An object begins. @param nth its place in its list; 0 outside of lists */
+  /** Called when an object begins. @param nth its index in its list; 0 outside lists */
   begin(nth: number): void
   /**
    * @param key its first byte after the quote
@@ -30,15 +30,15 @@ export interface Members {
    * @param depth of the value
    */
   member(key: number, length: number, at: number, depth: number): number
-  /** All members were read. Returns members to be added, with commas between them. @param at the closing brace */
+  /** Called after all members were read. Returns members to be added, with commas between them. @param at the closing brace */
   end(at: number): string
-  /** Reads an item of their list that is no object. */
+  /** Reads an item of the list that is not an object. */
   other(at: number, depth: number): number
-  /** Items of their list at most: each may have members to be replaced, which take memory. */
+  /** The most items of the list: each may have members to be replaced, which take memory. */
   readonly itemsMax: number
 }
 
-/** Walks over objects whose members are read, and takes members out. */
+/** Walks over objects, reads their members and cuts some of them. */
 export class ObjectWalk {
   readonly json = new JsonReader(Buffer.alloc(0))
   readonly splices = new Splices()
@@ -57,13 +57,13 @@ export class ObjectWalk {
     return pieces.all
   }
 
-  /** The member that is being read is taken out. @param end of its value */
+  /** Cuts the member that is being read. @param end of its value */
   cut(end: number): number {
     this.#isCut = true
     return end
   }
 
-  /** @param end of the value; a fault replaces nothing */
+  /** @param end of the value; if it is a fault, nothing is replaced */
   replace(at: number, end: number, put: string): number {
     if (end >= 0) this.splices.add(at, end, put)
     return end
@@ -77,7 +77,7 @@ export class ObjectWalk {
     return bytes[at] === CLOSE_OBJECT ? this.#close(members, at, true) : this.#rest(members, at, -1, depth)
   }
 
-  /** Continues in an object after a member that stays. @param end of the member's value */
+  /** Continues in an object after a member that is kept. @param end of the member's value */
   resume(members: Members, end: number, depth: number): number {
     if (end < 0) return end
     const { bytes } = this.json
@@ -86,7 +86,7 @@ export class ObjectWalk {
     return bytes[at] === COMMA ? this.#rest(members, endOfSpace(bytes, at + 1), end, depth) : WRONG
   }
 
-  /** A list, whose objects are read. */
+  /** Walks over a list and reads its objects. */
   list(members: Members, open: number, depth: number): number {
     if (depth > JSON_DEPTH_MAX) return WRONG
     const { bytes } = this.json
@@ -104,7 +104,7 @@ export class ObjectWalk {
     }
   }
 
-  /** @param first the quote of the next key @param before the end of the member before it; -1: none before it stays */
+  /** @param first the quote of the next key @param before the end of the last kept member; -1: none was kept */
   #rest(members: Members, first: number, before: number, depth: number): number {
     const { bytes } = this.json
     let at = first
@@ -121,7 +121,7 @@ export class ObjectWalk {
       const isLast = bytes[next] === CLOSE_OBJECT
       if (!isLast && bytes[next] !== COMMA) return WRONG
       const nextKey = isLast ? next : endOfSpace(bytes, next + 1)
-      // A cut member takes the comma before it along; the first one takes the comma after it.
+      // A member is cut with the comma before it, the first member with the comma after it.
       if (!this.#isCut) lastEnd = end
       else if (lastEnd === -1) this.splices.add(at, isLast ? end : nextKey, '')
       else {
@@ -153,7 +153,7 @@ function endOfKey(bytes: Buffer, at: number): number {
   return WRONG
 }
 
-/** Which members of an object were read; each has a bit of its own. A member that comes twice is odd. */
+/** The members of an object that were read, one bit each. A repeated member is ODD. */
 export class SeenMembers {
   bits = 0
 
@@ -170,13 +170,13 @@ export class SeenMembers {
   }
 }
 
-/** What an event, or an answer, gives its reader. */
+/** The output in an event or an answer. */
 export class Output {
   /** Text, reasoning, a tool call, a picture or a sound. */
   isThere = false
   /** Bytes in UTF-8 of text, reasoning and arguments of tools. */
   bytes = 0
-  /** Where a chat had reasoning so far, over all events; null: there was none. */
+  /** The member that held a chat's reasoning so far, in all events; null: no reasoning. */
   thinksIn: ThinksIn | null = null
 
   clear(): void {
@@ -202,8 +202,8 @@ export function thinksIn(before: ThinksIn | null, name: ThinksIn): ThinksIn {
 const NO_BYTES = Buffer.alloc(0)
 
 /**
- * A walk over an event, or over a whole answer: one object with nothing but space around it. Input that the
- * walk cannot decide (names with escapes, repeated members, several lines, bytes that are not UTF-8) is
+ * A walk over an event, or over a whole answer: one object with only white space around it. Input that the
+ * walk cannot handle (names with escapes, repeated members, several lines, bytes that are not UTF-8) is
  * rewritten first, and walked over again.
  */
 export abstract class WholeWalk {
@@ -217,7 +217,7 @@ export abstract class WholeWalk {
 
   /**
    * @param isOneLine the bytes have no line end in them
-   * @returns false: the bytes are no JSON object, or have values that cannot be passed on
+   * @returns false: the bytes are not a JSON object, or have values that cannot be passed on
    */
   run(bytes: Buffer, isOneLine: boolean): boolean {
     const end = isOneLine && isUtf8(bytes) ? this.#begin(bytes) : ODD
@@ -226,7 +226,7 @@ export abstract class WholeWalk {
     return anew !== null && this.#begin(anew) >= 0
   }
 
-  /** Lets go of the bytes. What was counted stays. */
+  /** Releases the bytes and keeps the counts. */
   release(): void {
     this.bytes = NO_BYTES
     this.walk.begin(NO_BYTES)
@@ -235,10 +235,10 @@ export abstract class WholeWalk {
   /** Walks over `bytes`. @returns their end, WRONG or ODD */
   protected abstract over(): number
 
-  /** The bytes in the usual form; null: they have none. */
+  /** The bytes rewritten in the regular form; null: impossible. */
   protected abstract anew(bytes: Buffer): Buffer | null
 
-  /** Walks over all bytes, whose members these are. */
+  /** Walks over all bytes as one object with these members. */
   protected object(members: Members): number {
     this.start = endOfSpace(this.bytes, 0)
     if (this.bytes[this.start] !== OPEN_OBJECT) return ODD

@@ -1,13 +1,13 @@
 import type { Span } from '../../schemas/values/json-bytes.ts'
 
-/** Takes what spliced bytes consist of, in order. */
+/** Receives the pieces of spliced bytes, in order. */
 export interface SpliceSink {
   /** Bytes `[from, to)` of the source. */
   bytes(from: number, to: number): void
   text(text: string): void
 }
 
-/** Parts of some bytes that are replaced, in the order of the bytes. The lists are used again for other bytes. */
+/** Replacements in some bytes, in order. The lists are reused for other bytes. */
 export class Splices {
   readonly #from: number[] = []
   readonly #to: number[] = []
@@ -20,7 +20,7 @@ export class Splices {
     this.#put.push(put)
   }
 
-  /** How many there are. */
+  /** Number of splices. */
   get count(): number {
     return this.#from.length
   }
@@ -32,7 +32,7 @@ export class Splices {
     this.#put.splice(nth, 0, put)
   }
 
-  /** The splice with this number puts another text: the first of `was` in it becomes `is`. */
+  /** In the text of the splice with this number, replaces the first `was` by `is`. */
   change(nth: number, was: string, is: string): void {
     const put = this.#put[nth]
     if (typeof put === 'string') this.#put[nth] = put.replace(was, is)
@@ -44,7 +44,7 @@ export class Splices {
     this.#put.length = 0
   }
 
-  /** Gives the bytes of `[start, end)` with their parts replaced, and what is put in at `end`. */
+  /** Writes the bytes of `[start, end)` with all replacements, including insertions at `end`. */
   apply(start: number, end: number, out: SpliceSink): void {
     let at = start
     for (let nth = 0; nth < this.#from.length; nth++) {
@@ -61,7 +61,7 @@ export class Splices {
   }
 }
 
-/** Spliced bytes in pieces: parts of their source, and texts between them. */
+/** Spliced bytes as pieces: slices of the source, and texts between them. */
 export class Pieces implements SpliceSink {
   readonly all: Buffer[] = []
   readonly #source: Buffer
@@ -79,18 +79,18 @@ export class Pieces implements SpliceSink {
   }
 }
 
-/** Bytes that are kept for the next read; most reads give less. */
+/** Bytes of the buffer that is kept for the next read; most reads need less. */
 const KEPT_BYTES = 64 * 1_024
 
-/** Bytes of a piece for which a call of `copy` costs more than a loop. */
+/** The most bytes of a piece for which a loop is cheaper than a call of `copy`. */
 const SHORT_BYTES = 64
 
-/** Bytes in UTF-8 of a UTF-16 unit, at most. */
+/** The most UTF-8 bytes of one UTF-16 unit. */
 const UNIT_BYTES_MAX = 3
 
 const NO_BYTES = Buffer.alloc(0)
 
-/** Gathers the events of one read, and gives them in one piece. */
+/** Gathers the events of one read and returns them in one piece. */
 export class EventBuffer implements SpliceSink {
   /** The bytes that `bytes` copies from. */
   source: Buffer = NO_BYTES
@@ -117,7 +117,7 @@ export class EventBuffer implements SpliceSink {
     this.#length += bytes.length
   }
 
-  /** The end of an event. */
+  /** Ends an event. */
   lineEnds(): void {
     this.#makeRoom(2)
     this.#bytes[this.#length++] = 0x0a
@@ -129,7 +129,7 @@ export class EventBuffer implements SpliceSink {
     this.#length = 0
   }
 
-  /** Everything so far, in memory that is used again as soon as other bytes are gathered; null: nothing. */
+  /** All bytes so far, in memory that is reused when other bytes are gathered; null: none. */
   lend(): Buffer | null {
     const lent = this.#length === 0 ? null : this.#bytes.subarray(0, this.#length)
     this.clear()
@@ -137,7 +137,7 @@ export class EventBuffer implements SpliceSink {
     return lent
   }
 
-  /** Everything so far, in memory of its own; null: nothing. */
+  /** All bytes so far, copied to separate memory; null: none. */
   take(): Buffer | null {
     const isOwn = this.#bytes.length > KEPT_BYTES
     const lent = this.lend()

@@ -4,8 +4,9 @@ import { JsonReader } from './json-reader.ts'
 import { JSON_VALUES_MAX } from '../../schemas/limits/limits.ts'
 
 /**
- * JSON of an object that is only written again, such as the arguments of a call; of a large event it is written
- * already, as UTF-8, which no JSON has. Null: it is no object. Throws where it is nested too deeply.
+ * JSON of an object that Sluice only passes on, such as the arguments of a call. In a large event it is
+ * already UTF-8 bytes, which a parsed JSON value never is. Null: not an object. Throws if it is nested too
+ * deeply.
  */
 export function writtenJson(value: unknown): string | null {
   if (value instanceof Uint8Array) return Buffer.from(value.buffer, value.byteOffset, value.length).toString()
@@ -13,7 +14,7 @@ export function writtenJson(value: unknown): string | null {
 }
 
 /**
- * Parses an object that a walk over its bytes could not decide, changes it, and rewrites it: for names with
+ * Parses an object that a walk over its bytes could not handle, changes it, and rewrites it: for names with
  * escapes, repeated members, bytes that are not UTF-8, several lines. Parsing blocks the thread for its whole
  * duration.
  * @returns one line of JSON; null: not an object, not JSON, or over JSON_VALUES_MAX values
@@ -21,7 +22,7 @@ export function writtenJson(value: unknown): string | null {
 export function writtenAnew(bytes: Buffer, change: (top: Record<string, unknown>) => void): Buffer | null {
   const text = bytes.toString('utf8')
   const reader = new JsonReader(Buffer.from(text))
-  // Deeper values would exceed the stack of the writer, and more of them the heap.
+  // Deeper nesting would exceed the serializer's stack, and more values would exceed the heap.
   if (!reader.isWhole() || reader.values > JSON_VALUES_MAX) return null
   const top = objectOf(JSON.parse(text))
   if (top === null) return null

@@ -108,7 +108,7 @@ export const AuditAnswer = Type.Object({
   next_before: nullable(Type.Integer({ minimum: 1, description: 'Value of `before` for the next page.' })),
 })
 
-/** Names of the query's instants that are not valid. */
+/** Names of the query's invalid instants. */
 export function faultsOfInstants(
   query: Readonly<Partial<Record<'since' | 'until', string | undefined>>>,
 ): readonly { readonly path: string; readonly expected: string }[] {

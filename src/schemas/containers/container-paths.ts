@@ -20,7 +20,7 @@ export function isContainerId(text: string): boolean {
 
 /**
  * The only form of a container path: segments joined by single slashes, relative, without `.` or `..`,
- * without NUL. Case, Unicode form and every other character stay as they are: a sandbox may use them all.
+ * without NUL. Case, Unicode form and all other characters are kept, since a sandbox may use them all.
  * @param path decoded, as in a request or an id
  * @returns the path, or null for any other text. Design §5.
  */
@@ -29,7 +29,7 @@ export function parseContainerPath(path: string): string | null {
   return RULES.every(({ holds }) => holds(path, segments)) ? path : null
 }
 
-/** The rules that a path breaks, each once, never with the path itself; empty for a valid path. */
+/** The rules that a path breaks, each once, without the path itself; empty for a valid path. */
 export function containerPathIssues(path: string): readonly Issue[] {
   const segments = path.split('/')
   return RULES.filter(({ holds }) => !holds(path, segments)).map(({ message, expected }) =>
@@ -74,7 +74,7 @@ const RULES: readonly PathRule[] = [
     holds: (_, segments) => segments.every((segment) => Buffer.byteLength(segment) <= PATH_SEGMENT_BYTES_MAX),
   },
   { message: 'contains a NUL', expected: 'none', holds: (path) => !path.includes('\0') },
-  // A lone surrogate has no UTF-8 form: the path would name another file.
+  // A lone surrogate has no UTF-8 form, so the path would refer to a different file.
   { message: 'is not UTF-8', expected: 'UTF-8', holds: (path) => path.isWellFormed() },
 ]
 

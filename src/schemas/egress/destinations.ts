@@ -3,7 +3,7 @@ import { normalHost } from './hosts.ts'
 
 /**
  * Ports above 1023 that no destination of a caller may have, with the services that usually listen there:
- * services that take any bytes for commands, and services that control a machine. Neither HTTPS nor the
+ * services that treat any bytes as commands, and services that control a machine. Neither HTTPS nor the
  * allow-list opens them. docs/operate/destinations.md lists them.
  */
 export const REFUSED_PORTS: Readonly<Record<number, string>> = {
@@ -77,10 +77,10 @@ export function isPortAllowed(port: number): boolean {
 export type HostForm = 'name' | 'ipv4' | 'ipv6'
 
 /**
- * The kind of a host in the only spelling that all programs read alike; null otherwise. A name has the form
- * of a secret's host: lower case, without a trailing dot, and not ending in a number, since resolvers take
- * `127.1` and `0x7f000001` for addresses. An IPv4 address has four plain numbers. An IPv6 address is in
- * brackets, as RFC 5952 writes it, without a zone.
+ * The kind of a host, if it is in the only spelling that all programs read alike; otherwise null. A name has
+ * the form of a secret's host: lower case, without a trailing dot, and not ending in a number, since
+ * resolvers read `127.1` and `0x7f000001` as addresses. An IPv4 address has four plain numbers. An IPv6
+ * address is in brackets, as RFC 5952 writes it, without a zone.
  */
 export function hostFormOf(host: string): HostForm | null {
   if (host.startsWith('[')) return isIpv6(host.slice(1, -1)) && host.endsWith(']') ? 'ipv6' : null
@@ -88,7 +88,7 @@ export function hostFormOf(host: string): HostForm | null {
   return normalHost(host) === host && isPunycodeSound(host) ? 'name' : null
 }
 
-/** Rejects labels in punycode that decode to nothing, or to a text with another encoding: URLs refuse them. */
+/** Rejects labels in punycode that cannot be decoded, or decode to a text that is encoded differently: URL parsers refuse them. */
 function isPunycodeSound(host: string): boolean {
   return (
     !host.includes('xn--') ||
@@ -96,15 +96,15 @@ function isPunycodeSound(host: string): boolean {
   )
 }
 
-/** Addresses that the operator admits although they are not public. Design §9. */
+/** Addresses that the operator allows although they are not public. Design §9. */
 export interface AllowEntry {
   /** True for plain HTTP. */
   readonly isPlain: boolean
   /** An address without brackets. */
   readonly address: string
-  /** Leading bits of the address that count. */
+  /** Number of leading bits of the address that are compared. */
   readonly bits: number
-  /** Null: every port that destinations may have. */
+  /** Null: every port that is allowed for destinations. */
   readonly port: number | null
 }
 

@@ -2,10 +2,10 @@ import type { Issue } from '../failure-metadata.ts'
 import { HOST_CHARS_MAX, HOST_LABEL_CHARS_MAX, HOST_NORMALIZED_CHARS_MAX } from '../vault/vault-limits.ts'
 import { ISSUES_MAX } from '../limits/limits.ts'
 
-/** Letters of other scripts must come as punycode: otherwise two spellings of one name would be two hosts. Decision. */
+/** Letters of other scripts must be sent as punycode: otherwise two spellings of one name would be two hosts. Decision. */
 const EXPECTED = 'an exact DNS hostname such as api.example.com, in its ASCII form'
 
-/** A last label that makes a URL read the whole host as an IPv4 address. WHATWG URL, "ends in a number". */
+/** A last label with which URL parsers read the whole host as an IPv4 address. WHATWG URL, "ends in a number". */
 const NUMBER_LABEL = /^(?:[0-9]+|0x[0-9a-f]*)$/
 /** A label of a hostname in lower case. */
 const LABEL = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/
@@ -21,7 +21,7 @@ const RULES: readonly Rule[] = [
   { breaks: (text) => text === '', message: 'is empty' },
   { breaks: (text) => text.length > HOST_CHARS_MAX, message: 'is too long' },
   { breaks: (text) => /\s/.test(text), message: 'contains whitespace' },
-  // Runs before the name is lowered, since lowering turns some letters of other scripts into ASCII.
+  // Checked before the name is converted to lower case, since that turns some letters of other scripts into ASCII.
   { breaks: (text) => /[^\x21-\x7e]/.test(text), message: 'contains a character that is not ASCII' },
   { breaks: (text) => text.includes('://'), message: 'has a scheme' },
   { breaks: (text) => text.includes('@'), message: 'has user information' },
@@ -44,7 +44,7 @@ const RULES: readonly Rule[] = [
 
 /**
  * The canonical form of an exact DNS hostname: ASCII, lower case, without a trailing dot. Hosts are compared
- * in this form and for equality alone, so that a parent domain is another host.
+ * in this form and only for equality, so a parent domain is a different host.
  * @returns null for any other text: schemes, ports, paths, wildcards, addresses in any notation.
  */
 export function normalHost(text: string): string | null {

@@ -35,7 +35,7 @@ export type EmbeddingInput = Static<typeof EmbeddingInput>
 /** The form of an input: a string, or an array by the type of its elements. */
 export type InputKind = 'string' | 'strings' | 'numbers' | 'lists' | 'objects'
 
-/** The schema has checked that all elements of an array have the type of the first. */
+/** The first element decides: the schema has checked that all elements of an array have the same type. */
 export function kindOf(input: EmbeddingInput): InputKind {
   if (typeof input === 'string') return 'string'
   const [first] = input

@@ -1,4 +1,4 @@
-/** What the vectors are for, in the words of providers. */
+/** Cohere's names for the use of the vectors (`input_type`). */
 
 const COHERE: ReadonlyMap<string, string> = new Map([
   ['query', 'search_query'],
@@ -22,12 +22,12 @@ const GOOGLE: ReadonlyMap<string, string> = new Map([
   ['code_retrieval_query', 'CODE_RETRIEVAL_QUERY'],
 ])
 
-/** Cohere decides about words that are not in the table. */
+/** Values that are not in the table are passed on; Cohere accepts or refuses them. */
 export function cohereInputType(inputType: string): string {
   return COHERE.get(inputType) ?? inputType
 }
 
-/** Undefined: Gemini has no such task, and the hint is omitted. */
+/** Undefined: Gemini has no such task, so the hint is omitted. */
 export function googleTask(inputType: string): string | undefined {
   return GOOGLE.get(inputType.toLowerCase())
 }

@@ -10,11 +10,11 @@ export const ACTIVE_ENDPOINTS_MAX = 100
 export const VALIDATION_FRESH_MS = 86_400_000
 /** Milliseconds that an upstream has to answer a probe. C28. */
 export const PROBE_MS_MAX = 5_000
-/** Milliseconds until the claim of a probe expires when its front is lost. Decision. */
+/** Milliseconds after which the claim on a probe expires if its front is lost. Decision. */
 export const PROBE_CLAIM_MS = 15_000
 /** Bytes of an upstream's answer to a probe. Decision. */
 export const PROBE_ANSWER_BYTES_MAX = MIB
-/** Most tokens of a model's answer to a probe: the fewest that OpenAI's responses take. D30. */
+/** The token maximum of a model's answer to a probe: the smallest that OpenAI's Responses API accepts. D30. */
 export const PROBE_TOKENS_MAX = 16
-/** Milliseconds of a call that probes. A call that validates and activates probes twice. Decision. */
+/** Milliseconds of a call that probes; a call that both validates and activates probes twice. Decision. */
 export const PROBING_DEADLINE_MS = 20_000

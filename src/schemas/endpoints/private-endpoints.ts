@@ -15,7 +15,7 @@ export type EndpointStatus = (typeof ENDPOINT_STATUSES)[number]
 export const ENDPOINT_REGIONS = ['global', 'europe', 'us'] as const
 export type EndpointRegion = (typeof ENDPOINT_REGIONS)[number]
 
-/** Forms of calls that an endpoint may serve: embeddings, and those in which models write. */
+/** Forms of calls that an endpoint may serve: embeddings, and the dialects of text models. */
 export const ENDPOINT_FORMS = ['embeddings', 'chat', 'responses', 'messages'] as const
 export type EndpointForm = (typeof ENDPOINT_FORMS)[number]
 
@@ -24,7 +24,7 @@ export const COMPATIBLE_SLUGS: readonly string[] = ['openai-compatible', 'custom
 /** Slugs of clouds that locate an endpoint without its `base_url`. */
 const PLACELESS_SLUGS: readonly string[] = ['azure', 'bedrock', 'vertex']
 
-/** Reasons of a failed check. B2.6 has further reasons, which other calls report by their status. */
+/** Reasons of a failed check. B2.6 lists further reasons, which other calls report by their status. */
 export const CHECK_REASONS = [
   'workspace_not_found',
   'provider_not_found',
@@ -41,7 +41,7 @@ export const CHECK_REASONS = [
 ] as const
 export type CheckReason = (typeof CHECK_REASONS)[number]
 
-/** In the order of the checks. Checks without a result are left out. */
+/** Names of checks, in their order. Checks without a result are left out. */
 export const CHECK_NAMES = [
   'workspace_ok',
   'provider_ok',
@@ -88,7 +88,7 @@ const CachePrice = Type.String({
   title: PRICE_WORDS,
   description: 'Sluice extension: USD per token as a decimal string; defaults to the prompt price.',
 })
-/** Closed: a price that nothing reads would only seem to be charged. */
+/** Unknown members are refused: an unknown price would seem to be charged but would not be. */
 export const EndpointPricing = Type.Object(
   {
     prompt: Price,
@@ -189,7 +189,7 @@ export type ValidateEndpointBody = Static<typeof ValidateEndpointBody>
 export const SetEndpointPricingBody = Type.Object({ pricing: EndpointPricing })
 export type SetEndpointPricingBody = Static<typeof SetEndpointPricingBody>
 
-/** An invalid id gets the answer of an unknown id. */
+/** An invalid id is answered like an unknown one. */
 export const EndpointParams = Type.Object({ id: Type.String({ minLength: 1 }) })
 export const DeleteEndpointQuery = Type.Object({
   draft_only: Type.Optional(
@@ -265,7 +265,7 @@ export interface EndpointPlace {
   readonly url: string
   /** Lower case, without a trailing dot. */
   readonly host: string
-  /** Null: the port of HTTPS. */
+  /** Null: the default port of HTTPS. */
   readonly port: number | null
   /** Without a trailing slash. */
   readonly path: string
@@ -273,11 +273,11 @@ export interface EndpointPlace {
 
 const CHAT = '/chat/completions'
 
-/** Normalizes a `base_url`; null for an invalid one: another scheme than HTTPS, credentials, a query or a fragment. */
+/** Normalizes a `base_url`; null for an invalid one: a scheme other than HTTPS, credentials, a query or a fragment. */
 export function placeOf(baseUrl: string): EndpointPlace | null {
   if (!URL.canParse(baseUrl)) return null
   const url = new URL(baseUrl)
-  // A single `?` or `#` leaves no trace in the parsed URL.
+  // An empty query or fragment (a lone `?` or `#`) is not visible in the parsed URL.
   if (url.protocol !== 'https:' || url.username !== '' || url.password !== '' || /[?#]/.test(baseUrl))
     return null
   const host = url.hostname.replace(/\.$/, '')

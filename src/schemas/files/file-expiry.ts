@@ -8,7 +8,7 @@ const SECONDS = 'expires_after[seconds]'
 
 /** The issue of these fields, never with their text; null when they are valid or missing. */
 export function expiryIssue(fields: ReadonlyMap<string, string>): Issue | null {
-  // Ignored, such a field would keep a file for ever that was meant to expire.
+  // If such a field were ignored, a file that was meant to expire would be kept forever.
   const isOther = (name: string): boolean =>
     name.startsWith('expires_after') && name !== ANCHOR && name !== SECONDS
   if ([...fields.keys()].some(isOther))

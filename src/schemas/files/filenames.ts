@@ -3,8 +3,8 @@ import { FILENAME_CHARS_MAX } from './file-limits.ts'
 
 /**
  * Includes U+FFFD, which replaces bytes that are not text: the stored name would differ from the caller's.
- * Also includes invisible characters that change the direction or break the line, with which a name looks
- * like another one. The joiners are allowed: emoji and some scripts need them.
+ * Also includes invisible characters that change the direction or break the line, which make a name look like
+ * another one. The joiners are allowed: emoji and some scripts need them.
  */
 const REFUSED = /[<>:"|?*\\\p{Cc}\p{Zl}\p{Zp}\ufffd]|(?![\u200c\u200d])\p{Cf}/u
 
@@ -23,7 +23,7 @@ export const FILENAME_RULES =
 export function filenameIssue(name: string): Issue | null {
   const issue = (message: string, expected: string): Issue => ({ path: '/file/filename', message, expected })
   if (name === '') return issue('is missing', `1 to ${FILENAME_CHARS_MAX} characters`)
-  // A text has at most as many characters as UTF-16 units.
+  // A text never has more characters than UTF-16 units.
   if (name.length > FILENAME_CHARS_MAX && [...name].length > FILENAME_CHARS_MAX) {
     return issue('is too long', `at most ${FILENAME_CHARS_MAX} characters`)
   }

@@ -3,7 +3,7 @@ import { CONTAINER_ID_PATTERN, containerFileId } from '../containers/container-p
 import type { Issue } from '../failure-metadata.ts'
 import { FILES_PAGE_DEFAULT, FILES_PAGE_MAX, PURPOSE_CHARS_MAX } from './file-limits.ts'
 
-/** Ids that one list of files names: the limit of Anthropic's clients. Decision. */
+/** The most ids in one list of files: the limit of Anthropic's clients. Decision. */
 export const FILE_IDS_MAX = 100
 
 const nullable = <T extends TSchema>(shape: T) => Type.Union([shape, Type.Null()])
@@ -21,7 +21,7 @@ export const SHAPE_HEADERS = [
 ] as const
 
 /**
- * @param headers as the client sent them. C8: Anthropic's clients send `x-stainless-` headers too, so that
+ * @param headers as the client sent them. C8: Anthropic's clients also send `x-stainless-` headers, so
  * Anthropic's headers are checked first.
  */
 export function shapeOf(
@@ -83,12 +83,12 @@ const Ends = { has_more: Type.Boolean(), first_id: nullable(Type.String()), last
 
 const FILE_ID = /^file_[0-9a-f]{32}$/
 
-/** Whether a text may be the id of a stored file: no other text reaches the store. */
+/** Whether a text may be the id of a stored file; other texts are refused before they reach the store. */
 export function isFileId(text: string): boolean {
   return FILE_ID.test(text)
 }
 
-/** The fields of a file that replies show; a row of the store has them. */
+/** The fields of a file that replies show; a row of the store contains them. */
 export interface ShownFile {
   readonly id: string
   readonly filename: string
@@ -294,7 +294,7 @@ const ContainerId = Type.String({
 })
 
 export const ContainerParams = Type.Object({ container_id: ContainerId })
-/** Named as in the reads of the same path: OpenAPI allows one name for a place of a path. */
+/** Has the same names as the read operations of this path: OpenAPI allows only one name for a path parameter. */
 export const ContainerWriteParams = Type.Object({
   container_id: ContainerId,
   file_id: Type.String({
@@ -318,7 +318,7 @@ export const ListContainerFilesQuery = Type.Object({
   after: Type.Optional(Type.String({ description: 'Value of `last_id` from the previous page.' })),
 })
 
-/** A container file, as OpenAI's clients know it. */
+/** A container file in OpenAI's form. */
 export const ContainerFileAnswer = Type.Object({
   id: Type.String(),
   object: Type.Literal('container.file'),

@@ -5,12 +5,12 @@ import { FILE_OBJECTS } from './file-references.ts'
 import { STRICT_CUT, STRICT_CUT_BY_ROLE, STRICT_CUT_INSIDE } from './strict-members.ts'
 import { DECIDED, DECIDED_WITHIN, DECIDING, OURS_NAMES } from './text-members.ts'
 
-/** The member of `stream_options` that every streamed call has. */
+/** The member of `stream_options` that Sluice sends in every streamed call. */
 export const INCLUDE_USAGE = 'include_usage'
 
 const PART: MarkPlan = { names: STRICT_CUT_INSIDE, once: DECIDING, members: DECIDED_WITHIN }
 
-/** What is kept of the body of a chat: the members that Sluice takes out, sets, adds or cuts. */
+/** The members of a Chat body whose places are kept: those that Sluice removes, sets, adds or cuts. */
 export const CHAT_KEPT_FORM: KeptForm = {
   names: [
     ...new Set([

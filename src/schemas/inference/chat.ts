@@ -29,7 +29,7 @@ import {
 const Tokens = maybe(Type.Integer({ minimum: 1, maximum: ASKED_MAX }))
 
 const TextPart = Type.Object({ type: Type.Literal('text'), text: Type.String() }, OPEN)
-/** A part of a type without a description here is checked by its type alone. */
+/** A part of a type without a schema here; only its type is checked. */
 const OtherPart = Type.Object({ type: otherThan('text') }, OPEN)
 const Content = Type.Union([Type.String(), Type.Array(Type.Union([TextPart, OtherPart]))])
 
@@ -60,7 +60,7 @@ const Search = Type.Optional(
   }),
 )
 
-/** Members by which providers are asked to search the web by themselves; null and false ask for nothing. */
+/** Members that make providers search the web; null and false request nothing. */
 export const SEARCHES = { web_search_options: Search, search_parameters: Search, enable_search: Search }
 
 /** Body of POST /chat/completions. D4; S and O of the clients send these members. */
@@ -116,10 +116,10 @@ export const ChatBody = Type.Object(
 )
 export type ChatBody = Static<typeof ChatBody>
 
-/** Of those of the prompt, or of the answer. */
+/** Audio and image tokens among those of the prompt or of the answer. */
 const MEDIA_TOKENS = { audio_tokens: Type.Optional(Count), image_tokens: Type.Optional(Count) }
 
-/** Usage of an answer, with what it cost. */
+/** Usage of an answer, with its cost. */
 export const ChatUsage = Type.Object({
   prompt_tokens: Count,
   completion_tokens: Count,
@@ -158,7 +158,7 @@ const BESIDE_TEXT = {
 
 const FunctionCall = Type.Object({ name: Type.Optional(Type.String()), arguments: Type.String() })
 
-/** Answer of POST /chat/completions that is not streamed; a provider's has more members. */
+/** Whole answer of POST /chat/completions; a provider's answer has more members. */
 export const ChatAnswer = Type.Object({
   ...Head,
   object: Type.Literal('chat.completion'),

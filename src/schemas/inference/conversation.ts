@@ -1,31 +1,29 @@
 import { fail, ok, type Outcome } from '../failures.ts'
 import { SESSION_ID_CHARS_MAX } from '../limits/limits.ts'
 
-/** UTF-16 units of each end of a text by which a conversation is known again. Decision. */
+/** UTF-16 units at each end of a text that are used to recognize a conversation. Decision. */
 export const AFFINITY_TEXT_UNITS_MAX = 256
-/**
- * Texts of the system, and of the first turn of the user, by which a conversation is known again. Decision.
- */
+/** System texts, and texts of the first user turn, that are used to recognize a conversation. Decision. */
 export const AFFINITY_TEXTS_MAX = 4
 
 /** Members of a call's body that identify its conversation. */
 export interface Conversation {
-  /** The caller's own name of the conversation or of its user (`prompt_cache_key`, `metadata.user_id`). */
+  /** The caller's name for the conversation or for its user (`prompt_cache_key`, `metadata.user_id`). */
   readonly name: string | null
   /** Hash of the texts that every turn of the conversation begins with. */
   readonly prefix: number
 }
 
 /**
- * Headers by which coding agents name a conversation, in the order in which they count.
- * `x-claude-code-session-id`: Claude Code, by its gateway protocol reference of 2026. `session-id`: Codex
- * CLI 0.149 and later; the `session_id` of older ones never arrives, since the front end takes no underscore
- * in the name of a header.
+ * Headers in which coding agents name a conversation, the most important first. `x-claude-code-session-id`:
+ * Claude Code, by its gateway protocol reference of 2026. `session-id`: Codex CLI 0.149 and later; the
+ * `session_id` of older versions never arrives, since the front end does not accept header names with
+ * underscores.
  */
 export const CONVERSATION_HEADERS = ['x-claude-code-session-id', 'session-id'] as const
 
 /**
- * @param name of any type: Sluice does not check it, and uses a text alone
+ * @param name of any type: Sluice does not check the type and uses only a text
  * @param system texts of the system
  * @param user texts of the first turn of the user
  */
@@ -40,18 +38,18 @@ export function conversationOf(
   return { name: typeof name === 'string' && name !== '' ? name : null, prefix }
 }
 
-/** Claude Code's first line of the system, which is for Anthropic alone. */
+/** The first line of Claude Code's system text, which only Anthropic uses. */
 const BILLING = /^x-anthropic-billing-header:[^\n]*\n*/
 
 /**
- * A text of the system without the line, which differs in each request: no cache of a prompt that begins
- * with it would be hit.
+ * A system text without that line: it differs in each request, so a prompt that begins with it would never be
+ * found in a cache.
  */
 export function withoutBilling(text: string): string {
   return text.startsWith('x-anthropic-') ? text.replace(BILLING, '') : text
 }
 
-/** A long text counts by its length and its ends. */
+/** Hashes only the length and both ends of a long text. */
 function hashedEnds(hash: number, text: string): number {
   const { length } = text
   if (length <= 2 * AFFINITY_TEXT_UNITS_MAX) return hashed(hash, text)
@@ -63,18 +61,18 @@ function hashedEnds(hash: number, text: string): number {
 export const HASH_BEGIN = 0x811c9dc5
 const HASH_PRIME = 0x01000193
 
-/** @param most units of the text that count */
+/** @param most the most units of the text that are hashed */
 export function hashed(hash: number, text: string, most = text.length): number {
   for (let at = 0; at < most; at++) hash = Math.imul(hash ^ text.charCodeAt(at), HASH_PRIME)
   return hash
 }
 
-/** Characters are code points, of which a text has at most as many as UTF-16 units. */
+/** Characters are code points; a text never has more of them than UTF-16 units. */
 function isSessionIdTooLong(sessionId: string): boolean {
   return sessionId.length > SESSION_ID_CHARS_MAX && [...sessionId].length > SESSION_ID_CHARS_MAX
 }
 
-/** The session of a call: its body's, which was checked with the body, or that of its header `x-session-id`. */
+/** The session of a call, from the body (already checked with it) or from the header `x-session-id`. */
 export function sessionIdOf(
   inBody: string | null | undefined,
   inHeader: string | undefined,

@@ -13,10 +13,10 @@ import {
 
 type Kind = keyof MediaCounts
 
-/** Characters in which the head of a `data:` URL ends. */
+/** The most characters of the head of a `data:` URL. */
 const DATA_HEAD_CHARS_MAX = 256
 const DATA_HEAD = /^data:([^,;]*)(?:;[^,;]*)*,/i
-/** Types whose base64 is no text. A file of another type may be text, whose bytes count in the bound. */
+/** Types whose base64 never contains text. A file of another type may be text, so its bytes count in the bound. */
 const NO_TEXT = /^(?:(?:image|audio|video)\/|application\/pdf$)/i
 /** Types of documents that are texts. */
 const TEXT = /^(?:text\/|application\/(?:json|xml|yaml|x-ndjson)$)/i
@@ -27,31 +27,31 @@ export function isTextType(mimeType: unknown): boolean {
 }
 
 interface MediumForm {
-  /** Base64 may stand there without the head of a `data:` URL. */
+  /** The member may contain base64 without the head of a `data:` URL. */
   readonly isBare?: boolean
   /** The model sees a small version of the picture (`detail: low`). */
   readonly isSmall?: boolean
-  /** What the part says that it is, and where; absent: neither the content nor its address is there. */
+  /** The modality that the part declares, and its path; absent: the part contains neither a content nor an address. */
   readonly at?: PlacedModality
 }
 
-/** The media of a request: what they add to its bound, and what an estimate counts them as. */
+/** The media of a request, with their share of its token bound and of an estimate. */
 export class CountedMedia {
   readonly counts = { image: 0, audio: 0, video: 0, file: 0 }
-  /** Characters that are no tokens of a text in the bound. Each has a byte, or more where it is escaped. */
+  /** Base64 characters that the bound does not count as text tokens. Each takes at least one byte of the body, more when escaped. */
   #base64 = 0
   #tokens = 0
   readonly #placed = new Map<string, string>()
-  /** Characters of all base64, less the bytes of the texts that it holds. */
+  /** Characters of all base64, minus the bytes of the texts that it contains. */
   #notText = 0
 
-  /** @param data the content, or its address; null: it is named by an id, or cannot be read here */
+  /** @param data the content, or its address; null: referred to by an id, or not readable here */
   add(kind: Kind, data: string | null, { isBare = false, isSmall = false, at }: MediumForm = {}): void {
     this.counts[kind]++
     const text = data ?? ''
     const start = text.slice(0, DATA_HEAD_CHARS_MAX)
     const [head = '', type = ''] = DATA_HEAD.exec(start) ?? []
-    // A long text that is no address.
+    // A long text that is not an address.
     const isNaked = !start.includes(':') && (isBare || start.length === DATA_HEAD_CHARS_MAX)
     const isBase64 = head === '' ? isNaked : /;base64,$/i.test(head)
     const chars = isBase64 ? text.length - head.length : 0
@@ -62,7 +62,7 @@ export class CountedMedia {
     if (TEXT.test(type)) return
     const known = MEDIUM.exec(type)?.[1]?.toLowerCase() as 'image' | 'audio' | 'video' | undefined
     if (at !== undefined) this.#place(type === '' ? at.name : (known ?? 'file'), at.path)
-    // The body has the text already.
+    // The text is in the body and already counted.
     if (head !== '' && !isBase64) return
     this.#tokens += estimatedTokens(known ?? kind, chars === 0 ? null : bytes, isSmall)
   }
@@ -71,7 +71,7 @@ export class CountedMedia {
     if (!this.#placed.has(name)) this.#placed.set(name, path)
   }
 
-  /** @param bytes of the whole body @param escaped of them, bytes that escapes take beyond their characters */
+  /** @param bytes of the whole body @param escaped those of `bytes` that escapes take beyond their characters */
   sizes(bytes: number, escaped: number): Pick<TextSize, 'promptBytesMost' | 'text' | 'media' | 'placed'> {
     const textBytes = Math.max(0, bytes - this.#notText - escaped)
     const placed = [...this.#placed].map(([name, path]): PlacedModality => ({ name, path }))
@@ -85,8 +85,8 @@ export class CountedMedia {
 }
 
 /**
- * Tokens of a medium in an estimate: typical ones of its kind, since its content is not read.
- * @param bytes of its content; null: it is named by an address or an id
+ * Estimated tokens of a medium: a typical number for its kind, since its content is not read.
+ * @param bytes of its content; null: the medium is given by address or id
  */
 export function estimatedTokens(kind: Kind, bytes: number | null, isSmall = false): number {
   switch (kind) {

@@ -7,12 +7,12 @@ import { pointerOf, type JsonPath } from '../values/json-path.ts'
 import { INLINE_FILES_MAX } from './inference-limits.ts'
 
 /**
- * What names a file: a part `file` of a chat, `input_file` and `input_image` of responses, a block `image` or
- * `document` of messages.
+ * The kind of object that refers to a file: a part `file` of a chat, `input_file` and `input_image` of
+ * responses, a block `image` or `document` of messages.
  */
 export type FileUse = 'file' | 'input_file' | 'input_image' | 'image' | 'document'
 
-/** A file of the workspace that a request names by its id. */
+/** A file of the workspace that a request refers to by id. */
 export interface FileReference {
   readonly id: string
   readonly use: FileUse
@@ -20,7 +20,7 @@ export interface FileReference {
   readonly at: JsonPath
 }
 
-/** Members that name another content, or hold it. With a file id, such a member has to be null. */
+/** Members that refer to another content or contain it. Next to a file id, such a member must be null. */
 const OTHER_CONTENT: Readonly<Record<FileUse, readonly string[]>> = {
   file: ['file_data'],
   input_file: ['file_data', 'file_url'],
@@ -40,13 +40,13 @@ export const FILE_MEMBERS: readonly string[] = [
   'input_audio',
 ]
 
-/** The objects whose members are kept of the body of a call: in a chat two for each file. */
+/** The objects in a body whose members' places are kept; in a chat, two for each file. */
 export const FILE_OBJECTS: NonNullable<KeptForm['objects']> = {
   names: FILE_MEMBERS,
   pathsOf: (digest) => ((digest as DigestWithFiles).files ?? []).flatMap(objectsOf),
 }
 
-/** A chat part wraps the object in a member next to its type; other parts are the object itself. */
+/** A chat part contains the object in a member next to its type; other parts are themselves the object. */
 function objectsOf({ use, at }: FileReference): readonly JsonPath[] {
   return use === 'file' ? [at.slice(0, -1), at] : [at]
 }
@@ -55,7 +55,7 @@ interface DigestWithFiles {
   readonly files?: readonly FileReference[]
 }
 
-/** The files of a chat: parts `file` of messages. Ids of providers stay as they are. */
+/** The files of a chat: parts `file` of messages. Providers' file ids are left unchanged. */
 export function chatFiles(messages: readonly Members[]): Outcome<readonly FileReference[]> {
   const found = new Found()
   for (const [nth, { content }] of messages.entries())
@@ -92,7 +92,7 @@ export function messagesFiles(messages: readonly Members[]): Outcome<readonly Fi
   return found.outcome
 }
 
-/** @param parts of a message; a text has none */
+/** @param parts of a message; a text has no parts */
 function eachPart(parts: unknown, look: (part: Members, nth: number) => void): void {
   if (!Array.isArray(parts)) return
   for (const [nth, part] of (parts as readonly unknown[]).entries()) look(membersOf(part), nth)

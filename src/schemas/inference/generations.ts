@@ -16,7 +16,7 @@ export const GenerationQuery = Type.Object({
 const Count = orNull(Type.Integer({ minimum: 0 }))
 const Milliseconds = (description: string) =>
   Type.Union([Type.Number({ minimum: 0 }), Type.Null()], { description })
-/** Always null: Sluice has no such thing. */
+/** Always null: Sluice has no such feature. */
 const Never = Type.Null({ description: 'Always null.' })
 
 /** The record of a call, with every member that OpenRouter's client requires. */
@@ -103,10 +103,10 @@ export type GenerationRecord = Static<typeof GenerationRecord>
 
 export const GenerationAnswer = Type.Object({ data: GenerationRecord })
 
-/** The prefix, 12 digits of the millisecond, 20 random ones. */
+/** The prefix, 12 hexadecimal digits of the millisecond, and 20 random digits. */
 const ID = /^gen_([0-9a-f]{12})[0-9a-f]{20}$/
 
-/** Unix milliseconds at which an id was made; null: it is not an id of Sluice. */
+/** Unix milliseconds at which an id was made; null: not an id made by Sluice. */
 export function generationMsOf(id: string): number | null {
   const digits = ID.exec(id)?.[1]
   return digits === undefined ? null : Number.parseInt(digits, 16)

@@ -3,7 +3,7 @@ import { estimatedTokens } from './counted-media.ts'
 import type { FileUse } from './file-references.ts'
 import type { MediaCounts, TextSize } from './text-request.ts'
 
-/** How the content of a file stands in a request: base64 of a document, of a picture or of a sound, or the text itself. */
+/** How a request contains the content of a file: as base64 of a document, a picture or a sound, or as text. */
 export type InlineForm = 'file' | 'image' | 'audio' | 'text'
 
 const IMAGES = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'] as const satisfies readonly MimeType[]
@@ -26,7 +26,7 @@ const OFFICE = [
 
 interface Taken {
   readonly words: string
-  /** As the bound of a call counts it before the type of the file is known. */
+  /** The kind as which the bound of a call counts it before the file's type is known. */
   readonly counted: keyof MediaCounts
   readonly forms: ReadonlyMap<string, InlineForm>
 }
@@ -42,7 +42,7 @@ const PICTURES: Taken = {
   forms: formsOf(['image', IMAGES]),
 }
 
-/** The types that each use of a file takes. A picture and a sound become the parts that chat has for them. */
+/** The media types that each use of a file accepts. In chat, a picture and a sound become parts of their own type. */
 const TAKEN: Readonly<Record<FileUse, Taken>> = {
   file: {
     words: 'PDF, DOCX, XLSX, PPTX, UTF-8 text, a PNG, JPEG, GIF or WebP image, or MP3 or WAV audio',
@@ -63,7 +63,7 @@ const TAKEN: Readonly<Record<FileUse, Taken>> = {
   },
 }
 
-/** The form of a file; null: what names it takes no file of this type. */
+/** The form of a file; null: this use accepts no file of this type. */
 export function inlineFormOf(use: FileUse, mimeType: string): InlineForm | null {
   return TAKEN[use].forms.get(mimeType) ?? null
 }
@@ -80,7 +80,7 @@ export function base64Bytes(bytes: number): number {
   return 4 * Math.ceil(bytes / 3)
 }
 
-/** Bytes that the content of a file adds to a request; of a text at least, since it may need escapes. */
+/** Bytes that the content of a file adds to a request; for a text, a minimum, since it may need escapes. */
 export function inlineBytesMin(form: InlineForm, sizeBytes: number): number {
   return form === 'text' ? sizeBytes : base64Bytes(sizeBytes)
 }
@@ -92,8 +92,8 @@ export interface TypedFile {
 }
 
 /**
- * What bounds the tokens of a call whose files are within it: each counts as a medium of its type does that
- * comes inline, and the base64 of documents other than PDF as that of a text.
+ * The size of a call after its files were inserted: each file counts like an inline medium of its type, and a
+ * document other than PDF counts like a text.
  * @param files of types that their uses take
  */
 export function sizeWithFiles(size: TextSize, files: readonly TypedFile[]): TextSize {
@@ -104,7 +104,7 @@ export function sizeWithFiles(size: TextSize, files: readonly TypedFile[]): Text
     const form = inlineFormOf(use, mimeType)
     media[TAKEN[use].counted]--
     if (form === null) continue
-    // The tokens of a picture do not follow from its bytes.
+    // The tokens of a picture do not depend on its bytes.
     if (TAKEN[use].counted === 'file') mediaTokens -= estimatedTokens('file', null)
     if (form === 'text' || isText(mimeType)) bytes += sizeBytes
     else if (TAKEN[use].counted === 'file') mediaTokens += estimatedTokens(form, sizeBytes)

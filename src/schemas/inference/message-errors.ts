@@ -2,7 +2,7 @@ import Type from 'typebox'
 import { ErrorEnvelope } from '../envelope.ts'
 import { FAILURES, type FailureName } from '../failures.ts'
 
-/** Types of Anthropic's errors, each with the failures of whose status it is. */
+/** Anthropic's error types by status. */
 const NAMES = {
   authentication_error: ['credentials_missing'],
   billing_error: ['credit_exhausted'],
@@ -28,7 +28,7 @@ export interface ErrorFields {
   readonly requestId: string
 }
 
-/** An error as clients of Anthropic read it, with the members of the usual envelope. */
+/** An error in Anthropic's form, with the members of the usual envelope. */
 export function messageError({ status, message, metadata, requestId }: ErrorFields): object {
   const type = TYPES.get(status) ?? (status >= OURS_FROM ? 'api_error' : 'invalid_request_error')
   return { type: 'error', error: { type, message, code: status, metadata }, request_id: requestId }

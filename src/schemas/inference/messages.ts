@@ -24,7 +24,7 @@ import {
 } from './text-members.ts'
 
 const TextBlock = Type.Object({ type: Type.Literal('text'), text: Type.String() }, OPEN)
-/** A block of a type without a description here is checked by its type alone. */
+/** A block of a type without a schema here; only its type is checked. */
 const OtherBlock = Type.Object({ type: otherThan('text') }, OPEN)
 const Content = Type.Union([Type.String(), Type.Array(Type.Union([TextBlock, OtherBlock]))])
 
@@ -96,7 +96,7 @@ export type MessagesBody = Static<typeof MessagesBody>
 
 export const CountTokensBody = Type.Object({ ...PROMPT, ...OURS }, OPEN)
 
-/** Usage of an answer, with what it cost; a provider's has more members. */
+/** Usage of an answer, with its cost; a provider's usage has more members. */
 export const MessagesUsageShape = Type.Object({
   input_tokens: Type.Optional(orNull(Count)),
   cache_creation_input_tokens: Type.Optional(orNull(Count)),
@@ -124,7 +124,7 @@ const HEAD = {
   stop_sequence: TextOrNull,
 }
 
-/** Answer of POST /messages that is not streamed; a provider's has more members. */
+/** Whole answer of POST /messages; a provider's answer has more members. */
 export const MessageAnswer = Type.Object({ ...HEAD, usage: MessagesUsageShape })
 
 /** The data of each event of a streamed answer. A provider's events have more members, and more types. */

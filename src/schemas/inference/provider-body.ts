@@ -1,25 +1,25 @@
 import type { KeptBody, MemberSpan } from '../kept-body.ts'
 
-/** A change of a caller's body on its way to a provider. `json` is one value. */
+/** A change of a caller's body before it is sent to a provider. `json` is one value. */
 export type BodyEdit =
-  /** The top-level member has this value, whether or not the caller sent it. */
+  /** Sets the top-level member, whether or not the caller sent it. */
   | { readonly kind: 'set'; readonly name: string; readonly json: string }
-  /** The top-level member has this value where the caller sent none, or null. */
+  /** Sets the top-level member if the caller sent none, or null. */
   | { readonly kind: 'add'; readonly name: string; readonly json: string }
   | { readonly kind: 'cut'; readonly name: string }
   | { readonly kind: 'set_mark'; readonly mark: MemberSpan; readonly json: string }
   | { readonly kind: 'cut_mark'; readonly mark: MemberSpan }
-  /** A first member for the object that is the value of a top-level member. */
+  /** Adds a first member to the object that is the value of a top-level member. */
   | { readonly kind: 'open'; readonly object: MemberSpan; readonly member: string }
-  /** Text before the byte at this place. */
+  /** Inserts text before the byte at this offset. */
   | { readonly kind: 'insert'; readonly at: number; readonly text: string }
 
-/** For one endpoint, by the top-level member: its value as JSON; null: it is cut. The forms keep the places of these members. */
+/** Changes for one endpoint, by top-level member: its value as JSON; null: it is cut. The kept forms contain the places of these members. */
 export type FixedEdits = ReadonlyMap<string, string | null>
 
 const NOTHING_FIXED: FixedEdits = new Map()
 
-/** Something that is not in memory, in place of a nested member, between two texts. */
+/** Replaces a nested member by a content that is not in memory, between two texts. */
 export interface HoleEdit<H> {
   readonly kind: 'hole'
   readonly mark: MemberSpan
@@ -33,11 +33,11 @@ interface Splice<H = never> {
   readonly start: number
   readonly end: number
   readonly put: string
-  /** Follows the text; `after` is the text that follows the hole. */
+  /** The content after the text; `after` is the text that follows it. */
   readonly hole?: { readonly content: H; readonly after: string }
 }
 
-/** Pieces below so many bytes are copied into one: each piece costs a write, which takes longer than a copy. */
+/** Pieces of fewer bytes are joined into one: each piece costs a write, which takes longer than a copy. */
 const JOINED_PIECES_BYTES_MAX = 4_096
 const NULL_BEGIN = 0x6e
 const CLOSE_OBJECT = 0x7d
@@ -49,12 +49,12 @@ export function isNull({ bytes }: KeptBody, { start }: MemberSpan): boolean {
 
 /**
  * The body of a provider's request: the caller's bytes with some members set, added or cut. All other bytes
- * stay as they are, in their order: a provider's prompt cache sees the prefix that the caller wrote. The
- * last of known members with the same name stays alone, since it was checked: a parser that takes the first
- * would read another request than the one that was checked and priced.
+ * stay as they are, in their order: a provider's prompt cache sees the prefix that the caller wrote. Of known
+ * members with the same name, only the last one is kept, since it was checked: a parser that uses the first
+ * one would read a different request than the one that was checked and priced.
  * @param fixed come before the edits
- * @returns one JSON object; large pieces are slices of the caller's bytes, which are not copied, and holes
- * are pieces of their own
+ * @returns one JSON object; large pieces are slices of the caller's bytes without a copy, and each hole is a
+ * separate piece
  */
 export function providerBody<H = never>(
   body: KeptBody,
@@ -69,7 +69,7 @@ export function providerBody<H = never>(
   const pieces = new Pieces<H>(bytes)
   let at = 0
   for (const { start, end, put, hole } of splices) {
-    // It lies in a member that is cut or replaced.
+    // It is inside a member that is cut or replaced.
     if (start < at) continue
     pieces.take(at, start)
     pieces.put(put)
@@ -83,7 +83,7 @@ export function providerBody<H = never>(
   return pieces.whole()
 }
 
-/** The last edit of a member counts. */
+/** If a member has several edits, the last one counts. */
 function wantedMembers(body: KeptBody, edits: readonly (BodyEdit | HoleEdit<unknown>)[]): FixedEdits {
   if (edits.length === 0) return NOTHING_FIXED
   const wanted = new Map<string, string | null>()
@@ -101,7 +101,7 @@ function wantedMembers(body: KeptBody, edits: readonly (BodyEdit | HoleEdit<unkn
   return wanted
 }
 
-/** @param wanted count more than the fixed ones */
+/** @param wanted override the fixed ones */
 function memberSplices(body: KeptBody, fixed: FixedEdits, wanted: FixedEdits): Splice[] {
   const splices: Splice[] = []
   const cuts: MemberSpan[] = []
@@ -158,14 +158,14 @@ interface Run {
 }
 
 /**
- * A member is cut with the comma after it, and the last of an object with the comma before it.
+ * A member is cut with the comma after it, and the last member of an object with the comma before it.
  * @param cuts in the order of the body
  */
 function cutSplices(cuts: readonly MemberSpan[]): readonly Splice[] {
   const runs: Run[] = []
   for (const { keyStart, end, next, comma } of cuts) {
     const before = runs.at(-1)
-    // It lies in what is cut already, and would part that from its neighbour.
+    // It is inside a part that is already cut, and would split the run.
     if (before !== undefined && keyStart < before.end) continue
     const isNext = before?.end === keyStart
     if (isNext) runs.pop()
@@ -179,7 +179,7 @@ function cutSplices(cuts: readonly MemberSpan[]): readonly Splice[] {
 /** A text, or bytes `[start, end)` of the body. */
 type Piece = string | { readonly start: number; readonly end: number }
 
-/** Slices of the body and texts, small ones copied into one piece. */
+/** Slices of the body and texts; small ones are joined into one piece. */
 class Pieces<H> {
   readonly #bytes: Buffer
   readonly #whole: (Uint8Array | H)[] = []

@@ -5,7 +5,7 @@ import { ResponsesBody } from './responses.ts'
 import { RESPONSES_STRICT_CUT, STRICT_CUT_INSIDE, type ForeignMember } from './strict-members.ts'
 import { DECIDED, DECIDED_WITHIN, DECIDING, OURS_NAMES } from './text-members.ts'
 
-/** Members of `reasoning` that OpenAI's lacks, likewise. */
+/** Members of `reasoning` that OpenAI lacks, with the values that change nothing. */
 export const RESPONSES_REASONING_CUT: Readonly<Record<string, ForeignMember>> = {
   max_tokens: { defaults: [] },
   enabled: { defaults: ['true'] },
@@ -14,17 +14,17 @@ export const RESPONSES_REASONING_CUT: Readonly<Record<string, ForeignMember>> = 
 
 /**
  * Members of items of one type that `@openrouter/sdk` has and OpenAI's types lack, by their names in JSON:
- * clients of OpenRouter send back what they got.
+ * clients of OpenRouter return items as they received them.
  */
 export const RESPONSES_STRICT_CUT_BY_TYPE: Readonly<Record<string, readonly string[]>> = {
   reasoning: ['format', 'signature'],
   function_call: ['subagent_id', 'subagent_items'],
 }
 
-/** The members of an item that names what is stored, which has no others. */
+/** All members of an item that refers to a stored object. */
 export const REFERENCE_MEMBERS: readonly string[] = ['type', 'id']
 
-/** Members of an item of reasoning that say whether a provider can go on from it. */
+/** Members of a reasoning item that decide whether a provider can continue from it. */
 export const REASONING_MEMBERS = { text: 'summary', encrypted: 'encrypted_content' } as const
 
 const OF_TYPE: Readonly<Record<string, readonly string[]>> = {
@@ -36,7 +36,7 @@ const OF_TYPE: Readonly<Record<string, readonly string[]>> = {
 
 const PART: MarkPlan = { names: STRICT_CUT_INSIDE, once: DECIDING, members: DECIDED_WITHIN }
 
-/** What is kept of the body of responses: the members that Sluice takes out, sets, adds or cuts. */
+/** The members of a Responses body whose places are kept: those that Sluice removes, sets, adds or cuts. */
 export const RESPONSES_KEPT_FORM: KeptForm = {
   names: [
     ...new Set([

@@ -26,7 +26,7 @@ import {
 } from './text-members.ts'
 
 const TextPart = Type.Object({ type: Type.Enum(['input_text', 'output_text']), text: Type.String() }, OPEN)
-/** A part of a type without a description here is checked by its type alone. */
+/** A part of a type without a schema here; only its type is checked. */
 const OtherPart = Type.Object({ type: otherThan('input_text', 'output_text') }, OPEN)
 const Content = Type.Union([Type.String(), Type.Array(Type.Union([TextPart, OtherPart]))])
 
@@ -51,7 +51,7 @@ const FunctionOutput = Type.Object(
   { type: Type.Literal('function_call_output'), call_id: Type.String(), output: Content },
   OPEN,
 )
-/** It is left out as a whole where the provider has nothing stored, and so has no other members. */
+/** A reference is left out as a whole when the provider stores nothing, so other members are not allowed. */
 const Reference = Type.Object(
   { type: Type.Literal('item_reference'), id: Type.String({ minLength: 1 }) },
   { additionalProperties: false },
@@ -67,7 +67,6 @@ const Tool = Type.Union([
   Type.Object({ type: Type.Literal('function'), name: FunctionName }, OPEN),
   Type.Object({ type: otherThan('function') }, OPEN),
 ])
-export type ResponsesTool = Static<typeof Tool>
 
 const ToolChoice = Type.Union([
   Type.Enum(['auto', 'none', 'required']),
@@ -153,7 +152,7 @@ export const ResponsesBody = Type.Object(
 )
 export type ResponsesBody = Static<typeof ResponsesBody>
 
-/** Usage of an answer, with what it cost; a provider's has more members. */
+/** Usage of an answer, with its cost; a provider's usage has more members. */
 export const ResponsesUsage = Type.Object({
   input_tokens: Count,
   input_tokens_details: Type.Object({ cached_tokens: Count, cache_write_tokens: Type.Optional(Count) }),
@@ -170,7 +169,7 @@ export const ResponsesUsage = Type.Object({
 
 const Seconds = Type.Integer({ description: 'Unix seconds.' })
 
-/** A response; a provider's has more members. */
+/** A response; a provider's response has more members. */
 const Response = {
   id: Type.String({
     description:

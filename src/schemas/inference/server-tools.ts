@@ -4,21 +4,22 @@ import type { MessagesBody } from './messages.ts'
 import type { ResponsesBody } from './responses.ts'
 
 /**
- * The price of the provider's tools in addition to the tokens of their steps; the dearest tool of a call
- * counts: `tokens` nothing, `search` the price of a web search, `other` a price that no catalogue lists.
+ * The price of the provider's tools in addition to the tokens of their steps; the most expensive tool of a
+ * call counts. `tokens`: no additional price; `search`: the price of a web search; `other`: a price that no
+ * catalogue lists.
  */
 export type ServerToolPrice = 'tokens' | 'search' | 'other'
 
-/** The tools of a call that its provider runs. Each step of them reads the whole input again. */
+/** The tools of a call that its provider runs. Each tool step reads the whole input again. */
 export interface ServerTools {
-  /** JSON pointer of what has no maximum; of the first of the tools where all have one. */
+  /** JSON pointer of the first tool without a maximum of uses; if all have one, of the first tool. */
   readonly path: string
   readonly price: ServerToolPrice
-  /** Uses of all tools together at most; null: nothing says. */
+  /** The most uses of all tools together; null: unlimited. */
   readonly uses: number | null
-  /** Searches of the web among them. */
+  /** The web searches among the uses. */
   readonly searches: number
-  /** What would give them a maximum; null: nothing does. */
+  /** The change that would set a maximum; null: none is possible. */
   readonly remedy: string | null
 }
 
@@ -27,7 +28,7 @@ const A_COUNT = 'a whole number, at least 1'
 /** Types of tools of chat that the caller runs. */
 const CHAT_CALLER_TOOLS: ReadonlySet<string> = new Set(['function', 'custom'])
 
-/** Null: the provider runs none. Chat has no maximum of uses. */
+/** Null: the provider runs none. Chat has no member for a maximum of uses. */
 export function chatServerTools(chat: ChatBody): ServerTools | null {
   const members: Members = chat
   const search = Object.keys(SEARCHES).find((name) => (members[name] ?? false) !== false)
@@ -37,13 +38,13 @@ export function chatServerTools(chat: ChatBody): ServerTools | null {
   return null
 }
 
-/** Tools that a provider of messages describes and the caller runs: their types begin with a name, and end with a date. */
+/** Tools that a Messages provider defines and the caller runs; their types are a name and a date. */
 const CLIENT_TOOL = /^(?:custom$|bash_\d|text_editor_\d|computer_\d|memory_\d)/
 const WEB_SEARCH = /^web_search_\d/
 const WEB_FETCH = /^web_fetch_\d/
-/** Steps of these cost their tokens alone. */
+/** Steps of these tools cost only their tokens. */
 const OF_TOKENS = /^(?:mcp_toolset$|tool_search_tool_)/
-/** Those whose results the model reads itself. Later versions run code between, without a maximum of steps. */
+/** Tools whose results the model reads directly. Later versions run code in between, without a maximum of steps. */
 const DIRECT: ReadonlySet<string> = new Set(['web_search_20250305', 'web_fetch_20250910'])
 const DIRECT_CALLER = 'direct'
 
@@ -55,7 +56,7 @@ export function messagesServerTools(
   return (body.mcp_servers ?? []).length > 0 ? together(own, unbounded('/mcp_servers', 'tokens')) : own
 }
 
-/** @param of what a tool of the provider has; null: the caller runs it */
+/** @param of the properties of a provider tool; null: the caller runs the tool */
 function allOf(
   tools: Iterable<DeclaredTool>,
   of: (tool: DeclaredTool) => ServerTools | null,
@@ -82,13 +83,13 @@ function messagesTool({ tool, path }: DeclaredTool): ServerTools | null {
   return { path, price, uses, searches: isSearch ? uses : 0, remedy: null }
 }
 
-/** No code of the provider calls the tool. */
+/** Whether no code that the provider runs can call the tool. */
 function isDirect(type: string, callers: unknown): boolean {
   if (!Array.isArray(callers)) return DIRECT.has(type) && (callers ?? null) === null
   return callers.length > 0 && callers.every((caller) => caller === DIRECT_CALLER)
 }
 
-/** Tools that the caller of responses runs, or that are only parts of the input. */
+/** Tools of the Responses dialect that the caller runs, or that are only parts of the input. */
 const RESPONSES_CALLER_TOOLS: ReadonlySet<string> = new Set([
   'function',
   'custom',
@@ -105,7 +106,7 @@ const RESPONSES_SEARCH = /^web_search(?:_preview)?(?:_\d{4}_\d{2}_\d{2})?$/
 export function responsesServerTools(body: ResponsesBody): ServerTools | null {
   const uses = usesOf(body.max_tool_calls)
   const all = allOf(responsesTools(body), (tool) => responsesTool(tool, uses))
-  // The maximum is of all tools together.
+  // The maximum applies to all tools together.
   return all === null || all.uses === null ? all : { ...all, uses, searches: uses ?? 0 }
 }
 
@@ -119,7 +120,7 @@ function responsesTool({ tool, path }: DeclaredTool, uses: number | null): Serve
     : { path, price: 'search', uses, searches: uses, remedy: null }
 }
 
-/** Null: no maximum. Providers differ in what 0 means to them. */
+/** Null: no maximum. 0 also gives null, since its meaning differs between providers. */
 function usesOf(maximum: unknown): number | null {
   return typeof maximum === 'number' && Number.isSafeInteger(maximum) && maximum > 0 ? maximum : null
 }
@@ -130,7 +131,7 @@ function unbounded(path: string, price: ServerToolPrice, remedy: string | null =
 
 const PRICES: readonly ServerToolPrice[] = ['tokens', 'search', 'other']
 
-/** What nothing can bound is named before what a maximum would. */
+/** Combines two results; a tool that cannot be bounded is reported before one that a maximum would bound. */
 function together(one: ServerTools | null, other: ServerTools): ServerTools {
   if (one === null) return other
   const named = hardness(other) > hardness(one) ? other : one
@@ -148,14 +149,14 @@ function hardness({ uses, remedy }: ServerTools): number {
   return remedy === null ? 2 : 1
 }
 
-/** A tool that a request declares: providers take tools within the conversation, too. */
+/** A tool that a request declares; providers also accept tools within the conversation. */
 export interface DeclaredTool {
   readonly tool: Members
   /** JSON pointer. */
   readonly path: string
 }
 
-/** Tools of a chat, also of its messages: no published form has such, and messages are open. */
+/** Tools of a chat, including tools in its messages: no published API has them there, but messages accept unknown members. */
 export function* chatTools(chat: Pick<ChatBody, 'tools' | 'messages'>): Generator<DeclaredTool> {
   if (Array.isArray(chat.tools)) yield* toolsIn(chat.tools, '/tools')
   for (const [nth, message] of chat.messages.entries()) {
@@ -177,7 +178,7 @@ export function* responsesTools({
   }
 }
 
-/** Tools of messages, also those that turns add (`tool_addition`), and that a summary of turns keeps. */
+/** Tools of messages, including those that turns add (`tool_addition`) and those that a summary of turns keeps. */
 export function* messagesTools(body: Pick<MessagesBody, 'tools' | 'messages'>): Generator<DeclaredTool> {
   yield* toolsIn(body.tools, '/tools')
   for (const [nth, { content }] of body.messages.entries()) {
@@ -192,7 +193,7 @@ export function* messagesTools(body: Pick<MessagesBody, 'tools' | 'messages'>): 
   }
 }
 
-/** @param path of the block whose member `tool` this is; without a definition it names a tool only */
+/** @param path of the block whose member `tool` this is; without a definition, the member only names a tool */
 function* defined(tool: unknown, path: string): Generator<DeclaredTool> {
   const { definition } = membersOf(tool)
   if (!isObject(definition)) return
@@ -201,8 +202,9 @@ function* defined(tool: unknown, path: string): Generator<DeclaredTool> {
 }
 
 /**
- * Tools of a list, each before those within it (`namespace`). Within others, what has no type describes a
- * tool of a server (`mcp_list_tools`), and runs nothing. Without recursion: a body has millions of them.
+ * Tools of a list, each before the tools inside it (`namespace`). Inside another tool, an entry without a
+ * type only describes a tool of a server (`mcp_list_tools`). Not recursive, since a body may have millions of
+ * tools.
  */
 function* toolsIn(list: unknown, path: string, which: 'all' | 'typed' = 'all'): Generator<DeclaredTool> {
   if (!Array.isArray(list)) return
@@ -223,14 +225,14 @@ function* toolsIn(list: unknown, path: string, which: 'all' | 'typed' = 'all'): 
   }
 }
 
-/** Their number, without a list of them. */
+/** Counts the tools without making a list. */
 export function countOf(tools: Iterable<DeclaredTool>): number {
   let count = 0
   for (const _ of tools) count++
   return count
 }
 
-/** Whether one of the tools is what the caller's `tool_choice` names. */
+/** Whether the caller's `tool_choice` names one of the tools. */
 export function hasNamed(
   tools: Iterable<DeclaredTool>,
   name: string | null,

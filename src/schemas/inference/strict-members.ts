@@ -1,8 +1,8 @@
-/** What a provider that refuses members which it does not know must not get. */
+/** Members that are removed for providers that refuse unknown members. */
 
-/** A member of a request or of a part of it that is OpenRouter's. */
+/** A member that OpenRouter added to requests or to parts of them. */
 export interface ForeignMember {
-  /** Values that change nothing, as JSON: a member with such a value is not named as dropped. Null is one always. */
+  /** Values that change nothing, as JSON: a member with such a value is not reported as dropped. Null is always one of them. */
   readonly defaults: readonly string[]
 }
 
@@ -26,7 +26,7 @@ export const RESPONSES_STRICT_CUT: Readonly<Record<string, ForeignMember>> = {
   modalities: { defaults: ['["text"]'] },
 }
 
-/** Members of `reasoning` that are named one by one when they are dropped; its `effort` is passed on. */
+/** Members of `reasoning` that are reported separately when they are dropped; its `effort` is passed on. */
 export const REASONING_MEMBERS: readonly string[] = ['max_tokens', 'summary', 'enabled', 'exclude']
 /** Values of members of `reasoning` that change nothing, as JSON. */
 export const REASONING_DEFAULTS: ReadonlyMap<string, readonly string[]> = new Map([['exclude', ['false']]])
@@ -35,12 +35,12 @@ export const REASONING_DEFAULTS: ReadonlyMap<string, readonly string[]> = new Ma
 export const STRICT_CUT_INSIDE: readonly string[] = ['cache_control', 'prompt_cache_breakpoint']
 
 /**
- * Members that are cut out of messages of one role. A result of a tool has the id of its call; clients of
- * OpenRouter add the tool's name.
+ * Members that are cut out of messages of one role. A tool result contains the id of its call; clients of
+ * OpenRouter also add the tool's name.
  */
 export const STRICT_CUT_BY_ROLE: Readonly<Record<string, readonly string[]>> = {
   assistant: ['reasoning', 'reasoning_content', 'reasoning_details', 'annotations', 'images', 'model'],
   tool: ['name'],
 }
-/** Values of these nested members that say nothing, as JSON. */
+/** Values of these nested members that change nothing, as JSON. */
 export const STRICT_CUT_INSIDE_DEFAULTS: readonly string[] = ['""', '[]']

@@ -1,4 +1,4 @@
-/** What the bodies and answers of all calls that write texts have in common, in every dialect. */
+/** Members that the bodies and answers of all text calls share, in every dialect. */
 import Type, { type TSchema } from 'typebox'
 import { SESSION_ID_CHARS_MAX } from '../limits/limits.ts'
 import type { MarkPlan } from '../kept-body.ts'
@@ -9,7 +9,7 @@ import { FALLBACK_MODELS_MAX } from './inference-limits.ts'
 /** Characters of the name of a function. Decision. */
 export const FUNCTION_NAME_CHARS_MAX = 256
 
-/** Members that are not named are passed on: providers have more than any list. */
+/** Members that are not listed are passed on, since no list of providers' members is complete. */
 export const OPEN = { additionalProperties: true } as const
 
 export const orNull = <T extends TSchema>(shape: T) => Type.Union([shape, Type.Null()])
@@ -20,7 +20,7 @@ export const Flag = maybe(Type.Boolean())
 export const Figure = maybe(Type.Number())
 /** An object whose members are not checked. */
 export const Free = Type.Object({}, OPEN)
-/** The type of a part, an item or a tool without a description here, which is checked by that alone. */
+/** The type of a part, an item or a tool that has no schema here; only its type is checked. */
 export const otherThan = (...types: readonly string[]) => {
   const words = types.length > 1 ? `(?:${types.join('|')})` : types[0]
   return Type.String({ pattern: `^(?!${words}$)`, title: 'another type' })
@@ -45,7 +45,7 @@ export const Stream = maybe(
       'Set to true to stream the answer as server-sent events. The `Accept` header does not turn on streaming.',
   }),
 )
-/** Its type is not checked: providers differ, and Sluice uses a text alone. */
+/** The type is not checked, since providers differ; Sluice uses only a text. */
 export const CacheKey = Type.Optional(
   Type.Unknown({
     description: 'Cache key, sent to the provider. Calls with the same cache key use the same endpoint.',
@@ -57,9 +57,9 @@ const Stored = Type.Optional(
     description: "The value is sent to the provider only with the workspace's own provider key.",
   }),
 )
-/** Members of OpenAI's chat and responses by which a call names another. */
+/** Members of OpenAI's chat and responses with which a call refers to another call. */
 export const CACHE_OPTIONS = { prompt_cache_options: Stored }
-/** Members of chat by which a provider stores a call. */
+/** Members of chat that make a provider store a call. */
 export const CHAT_STATE = { store: Stored, ...CACHE_OPTIONS }
 const OfAccount = Type.Optional(
   Type.Unknown({
@@ -67,9 +67,9 @@ const OfAccount = Type.Optional(
       "The value is sent to the provider. With the operator's provider key, the value must not refer to objects in the provider account.",
   }),
 )
-/** Members of some providers that may name what an account holds, in every form. */
+/** Members of some providers that may refer to objects in an account, in every dialect. */
 export const ACCOUNT = { extra_body: OfAccount }
-/** The same of chat. */
+/** Such members of chat. */
 export const CHAT_ACCOUNT = {
   ...ACCOUNT,
   google: OfAccount,
@@ -79,15 +79,15 @@ export const CHAT_ACCOUNT = {
   dataSources: OfAccount,
   audio: OfAccount,
 }
-/** The same of responses. */
+/** Such members of responses. */
 export const RESPONSES_ACCOUNT = { ...ACCOUNT, agent: OfAccount, agent_reference: OfAccount }
-/** The same of messages. */
+/** Such members of messages. */
 export const MESSAGES_ACCOUNT = { ...ACCOUNT, workspace_id: OfAccount, user_profile_id: OfAccount }
 
-/** Members of messages that name what a provider has stored, or have it stored. */
+/** Members of messages that refer to objects stored by a provider, or make it store them. */
 export const MESSAGES_STATE = { thread: Stored, container: Stored, diagnostics: Stored }
 
-/** Members that are for Sluice, by the same names in every dialect. */
+/** Members that only Sluice uses, with the same names in every dialect. */
 export const OURS = {
   provider: maybe(ProviderPreferences),
   models: maybe(
@@ -114,7 +114,7 @@ const Dear = Type.Optional(
   }),
 )
 
-/** Of answers; a stream of chat may have it in its last event alone. */
+/** The tier in answers; a chat stream may have it only in its last event. */
 export const ReportedTier = Type.Optional(
   orNull(
     Type.String({
@@ -129,7 +129,7 @@ export const Modalities = maybe(
   }),
 )
 
-/** Members of providers by which a call may cost more than the catalogue says. */
+/** Members of providers that can make a call cost more than the catalogue's price. */
 export const DEAR = {
   service_tier: Dear,
   speed: Dear,
@@ -139,12 +139,12 @@ export const DEAR = {
   compaction: Dear,
 }
 
-/** Names of the members that no provider gets: those above, and those of OpenRouter without an effect. */
+/** Names of the members that no provider gets: those above, and OpenRouter's members that have no effect here. */
 export const OURS_NAMES: readonly string[] = [...Object.keys(OURS), 'route', 'usage', 'trace', 'debug']
 
 /**
- * Members that decide what a message, an item, a part, a block or a tool is, and so what it costs: where one
- * of them comes twice or in another case, another parser than ours reads another request.
+ * Members that determine what a message, an item, a part, a block or a tool is, and therefore its cost. If
+ * one of them occurs twice or with different capitalization, another parser might read a different request.
  */
 export const DECIDING: readonly string[] = [
   'role',
@@ -180,7 +180,7 @@ export const DECIDING: readonly string[] = [
   'allowed_callers',
 ]
 
-/** For a part, a block or a tool, and what is within it. */
+/** The plan for a part, a block or a tool, and for the objects inside it. */
 export const DECIDED: MarkPlan = {
   once: DECIDING,
   get each() {
@@ -191,7 +191,7 @@ export const DECIDED: MarkPlan = {
   },
 }
 
-/** Members whose values have parts or tools, or are their contents. */
+/** Members whose values contain parts or tools, or are the contents of these. */
 export const DECIDED_WITHIN: Readonly<Record<string, MarkPlan>> = Object.fromEntries(
   DECIDING.map((name) => [name, DECIDED]),
 )
@@ -200,7 +200,7 @@ export const Count = Type.Integer({ minimum: 0 })
 export const TextOrNull = orNull(Type.String())
 export const AnsweringModel = Type.String({ description: 'Id of the model that answered.' })
 
-/** What a usage has of Sluice's in every dialect. */
+/** Sluice's members in a usage, in every dialect. */
 export const CHARGED = {
   cost: Type.Number({ description: 'USD.' }),
   is_byok: Type.Boolean(),
@@ -211,7 +211,7 @@ export const CHARGED = {
   ),
 }
 
-/** What the provider's own tools did, in the usage of chat and messages. */
+/** Uses of the provider's own tools, in the usage of chat and messages. */
 export const ServerToolUse = maybe(
   Type.Object(
     { web_search_requests: maybe(Count) },
@@ -219,5 +219,5 @@ export const ServerToolUse = maybe(
   ),
 )
 
-/** Members of a usage that only Sluice reports: a provider may be a gateway itself, and report them too. */
+/** Members of a usage that must come only from Sluice: a provider that is itself a gateway may report them too. */
 export const USAGE_OURS: ReadonlySet<string> = new Set([...Object.keys(CHARGED), 'cost_details'])

@@ -5,7 +5,7 @@ import type { FileReference } from './file-references.ts'
 import type { ServerTools } from './server-tools.ts'
 import type { Tiers } from '../models/price-conditions.ts'
 
-/** The form of a call on the wire, by which its caller and a provider speak. Part D, "Words". */
+/** The wire format of a call, for callers and for providers. Part D, "Words". */
 export const DIALECTS = ['chat', 'responses', 'messages'] as const
 export type Dialect = (typeof DIALECTS)[number]
 
@@ -17,118 +17,118 @@ export interface MediaCounts {
   readonly file: number
 }
 
-/** A kind of content, named as the catalogue names modalities, and the JSON pointer of where a request has it. */
+/** A kind of content, by the catalogue's name of the modality, and its JSON pointer in the request. */
 export interface PlacedModality {
   readonly name: string
   readonly path: string
 }
 
 export interface EstimatedText {
-  /** UTF-8 bytes of the body with its escapes decoded and without base64; a text that came as base64 counts. */
+  /** UTF-8 bytes of the body with its escapes decoded and without base64; includes texts that were sent as base64. */
   readonly bytes: number
   readonly mediaTokens: number
 }
 
-/** What bounds the tokens of a call. */
+/** The sizes that bound the tokens of a call. */
 export interface TextSize {
   /** Bytes of the body without base64 media: an upper bound on its input tokens, media excluded. */
   readonly promptBytesMost: number
-  /** What its tokens are estimated by. */
+  /** The text that its tokens are estimated from. */
   readonly text: EstimatedText
   readonly messages: number
   readonly tools: number
-  /** The answer has to have a form other than text. */
+  /** The request requires an answer format other than text. */
   readonly hasFormat: boolean
   /** Tools that the provider runs; null: none. */
   readonly serverTools: ServerTools | null
   readonly media: MediaCounts
-  /** The first medium of each kind whose content, or its address, is in the request and no text; absent: none. */
+  /** The first medium of each kind that is not a text and whose content or address is in the request; absent: none. */
   readonly placed?: readonly PlacedModality[]
   /**
    * The most tokens of each answer: in chat the larger of `max_tokens` and `max_completion_tokens`, since
-   * providers differ in which of them they obey; null: the request says none.
+   * providers differ in which of them they use; null: the request names none.
    */
   readonly tokensMax: number | null
-  /** The input goes on from what a provider has stored, of which Sluice knows no tokens. */
+  /** The input continues objects that a provider has stored, whose tokens Sluice does not know. */
   readonly hasStored?: boolean
 }
 
-/** Efforts whose reasoning is of one size; a budget of tokens belongs to the nearest. */
+/** Classes of reasoning effort; a token budget is assigned to the nearest class. */
 export const EFFORT_CLASSES = ['minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const
 export type EffortClass = (typeof EFFORT_CLASSES)[number]
 
 /**
- * What is used of the body of a call that writes texts, in every dialect. A thread makes it of a large body,
- * whose thousands of parts never reach the loop.
+ * The parts of a text call's body that Sluice uses, in every dialect. For a large body a thread makes it, so
+ * thousands of parts never reach the loop.
  */
 export interface TextInput {
   readonly dialect: Dialect
-  /** Null: that of the preset. */
+  /** Null: the preset's model. */
   readonly model: string | null
   readonly isStream: boolean
-  /** Chat alone: the event with the usage has no choices. */
+  /** Only in chat: the caller wants the usage in a separate event without choices. */
   readonly isUsageAlone: boolean
-  /** Responses alone: the answer has what the provider needs back (`include`); absent: it has not. */
+  /** Only in responses: the caller requests encrypted reasoning (`include`); absent: it does not. */
   readonly isEncryptedAsked?: true
   /** Answers to one call. */
   readonly choices: number
   /** Texts at which an answer stops. */
   readonly stops: readonly string[]
   readonly isReasoning: boolean
-  /** The request asks the model to reason, or not to; null: it leaves it to the model. */
+  /** Whether the request turns reasoning on or off; null: the model decides. */
   readonly asksReasoning: boolean | null
-  /** How much reasoning the request asks for; absent: it leaves that to the model. */
+  /** The requested reasoning effort; absent: the model decides. */
   readonly effort?: EffortClass
-  /** Name of the tool that has to be called; null: the request names none. */
+  /** Name of the tool that the model must call; null: the request names none. */
   readonly tool: string | null
-  /** The named tool is one of the request. */
+  /** The request declares the named tool. */
   readonly hasTool: boolean
-  /** Type of the form that the answer has to have; `text` where the request says none. */
+  /** Type of the required answer format; `text` if the request names none. */
   readonly form: string
   /** The built-in model can answer in this form. */
   readonly isFormMet: boolean
   readonly sessionId: string | null
   readonly conversation: Conversation
   readonly promptWords: number
-  /** The last text of the user, its first ECHO_UNITS_MAX units. */
+  /** The first ECHO_UNITS_MAX units of the user's last text. */
   readonly last: string
-  /** The text is longer. */
+  /** The text is longer than ECHO_UNITS_MAX. */
   readonly isLastCut: boolean
   readonly size: TextSize
   /** Models that are tried after the first. */
   readonly models: readonly string[]
   readonly provider: ProviderPreferences | null
-  /** A preset in addition to the model, which may name one too. */
+  /** A preset named in addition to the model; the model may name one too. */
   readonly preset: string | null
-  /** Members without an effect that the caller may have counted on, for `x-sluice-dropped`. */
+  /** Members without an effect here that the caller may rely on, for `x-sluice-dropped`. */
   readonly dropped: readonly string[]
-  /** The first member by which the call may cost more than the catalogue says; null: no such member. */
+  /** The first member that can make the call cost more than the catalogue's price; null: none. */
   readonly dearMember: string | null
-  /** What the call asks for that may have a price of its own, as modifiers name it. */
+  /** The tiers that the call requests, by the names that price modifiers use. */
   readonly tiers: Tiers
-  /** JSON pointer of the member by which the provider summarizes the input before it answers; absent: it does not. */
+  /** JSON pointer of the member that makes the provider summarize the input before it answers; absent: none. */
   readonly compactionPath?: string
-  /** The provider may answer with another model, which it knows alone (`fallbacks`). */
+  /** The provider may answer with another model of its own choice (`fallbacks`). */
   readonly hasFallbacks: boolean
-  /** Outputs other than text that the request asks for; absent: none. */
+  /** Requested outputs other than text; absent: none. */
   readonly outputs?: readonly PlacedModality[]
-  /** Names in `supported_parameters` that an endpoint has to have; none without `require_parameters`. */
+  /** Names that an endpoint must have in `supported_parameters`; none without `require_parameters`. */
   readonly parameters: readonly string[]
-  /** The path of the first member that needs what the provider has stored, or is to store; absent: none. */
+  /** The path of the first member that uses an object stored by the provider, or makes it store one; absent: none. */
   readonly statePath?: string
-  /** The path of the first id or address of what a provider's account holds; absent: none. */
+  /** The path of the first id or address of an object in a provider's account; absent: none. */
   readonly accountPath?: string
   /** Files of the workspace that the request names, in the order of the body; absent: none. */
   readonly files?: readonly FileReference[]
 }
 
-/** The body of such a call as its operation gets it. */
+/** The body of such a call as passed to its operation. */
 export interface TextRequest extends TextInput {
-  /** The bytes, which go out to a provider that speaks the caller's dialect. */
+  /** The bytes, which are sent to a provider that speaks the caller's dialect. */
   readonly source: KeptBody
 }
 
-/** A request whose model is the name of a model. */
+/** A request whose model is resolved to the name of a model. */
 export interface CompleteText extends TextRequest {
   readonly model: string
   readonly preset: null

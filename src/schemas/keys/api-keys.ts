@@ -13,14 +13,14 @@ export const OWN_KEYS_BEGIN = 'sk-sluice-'
 
 export type KeyKind = keyof typeof KEY_PREFIXES
 
-/** Kinds of API keys. The tokens of identity providers are kept apart from these, and only operators create them. */
+/** Kinds of API keys. Tokens of identity providers are a separate kind that only operators create. */
 export type ApiKeyKind = Exclude<KeyKind, 'scim'>
 
 /** Random bytes of a key. */
 const KEY_BYTES = 32
 /** Characters of the random part in base64url. */
 export const RANDOM_CHARS = 43
-/** Characters of a label from each end of the random part. */
+/** Characters that a label shows of each end of the random part. */
 const LABEL_CHARS = 3
 const KEY_SHAPE = new RegExp(`^(?:${Object.values(KEY_PREFIXES).join('|')})[A-Za-z0-9_-]{${RANDOM_CHARS}}$`)
 
@@ -47,7 +47,7 @@ export function hashOfKey(key: string): string {
   return hash('sha256', key, 'hex')
 }
 
-/** False for a text that cannot be a key of this product, whatever the store contains. */
+/** False for a text that cannot be a Sluice key. */
 export function isKeyShaped(text: string): boolean {
   return KEY_SHAPE.test(text)
 }

@@ -23,7 +23,7 @@ const OTHER_SCHEME = /^(basic|digest|negotiate|token|apikey|aws4-hmac-sha256) /i
 const PLACEHOLDER =
   /^(?:undefined|null|none|nan|true|false|\[object object\]|\$.*|%\w+%|<.*>|\{.*\}|your[-_ ].*|.*\.\.\.|x{3,})$/i
 
-/** Makers of keys by the form of the key; the longer beginning first. */
+/** Makers of keys by the form of the key; longer prefixes come first. */
 const MAKERS: readonly (readonly [form: RegExp, maker: string])[] = [
   [/^sk-ant-/, 'Anthropic'],
   [/^sk-or-/, 'OpenRouter'],
@@ -40,8 +40,8 @@ const KEY_FORM =
   `\`${KEY_PREFIXES.management}\` (management), ${OTHER_FORMS}`
 
 /**
- * The cure for a call without a readable key, judged by the form of its headers alone; null when no key was
- * sent at all.
+ * What a caller without a readable key should do, judged only by the form of its headers; null when no key
+ * was sent.
  * @param header in which the operation takes its key
  */
 export function missingKeyHint(
@@ -71,8 +71,8 @@ function unreadHint(authorization: string): string {
 }
 
 /**
- * The cure for a key that cannot be one of Sluice, judged by its form alone and without a part of it; null
- * for a key of the right form.
+ * What a caller should do whose key cannot be a Sluice key, judged only by its form; contains no part of the
+ * key. Null for a key of the right form.
  * @param authorization the header with `Bearer`
  */
 export function unknownKeyHint(authorization: string): string | null {

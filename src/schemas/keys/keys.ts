@@ -12,7 +12,7 @@ import { KEY_SCOPES, RESERVED_SCOPE_TEXT } from './permissions.ts'
 export const KEYS_OFFSET_MAX = 1_000_000
 /** Characters of each model or author of a key's allow list. Decision. */
 export const ALLOWED_MODEL_CHARS_MAX = 256
-/** Characters of the caller's own id for the user of a key. Decision. */
+/** Characters of the caller's id for the user of a key. Decision. */
 export const KEY_USER_CHARS_MAX = 256
 
 const nullable = <T extends TSchema>(shape: T) => Type.Union([shape, Type.Null()])
@@ -20,11 +20,6 @@ const nullable = <T extends TSchema>(shape: T) => Type.Union([shape, Type.Null()
 /** Intervals after which a key's limit resets; without one the limit holds for the key's lifetime. */
 export const LIMIT_RESETS = ['daily', 'weekly', 'monthly'] as const
 export type LimitReset = (typeof LIMIT_RESETS)[number]
-
-/** Whether a text names a model or all models of an author. */
-export function isAllowedModel(text: string): boolean {
-  return text.length <= ALLOWED_MODEL_CHARS_MAX && ALLOWED_MODEL.test(text)
-}
 
 const ALLOWED_MODEL = /^[\w.-]+\/(?:\*|[\w.-]+)$/
 export const ALLOWED_MODEL_RULES = '`author/slug`, or `author/*` for all models of an author'
@@ -209,7 +204,7 @@ export const ListKeysQuery = Type.Object({
 const Usd = Type.Number({ description: 'USD.' })
 const Instant = Type.String({ format: 'date-time' })
 
-/** Usage of a key in USD; an amount with a window of its own resets with the window. */
+/** Usage of a key in USD; an amount with its own window resets at the end of the window. */
 const USAGE = {
   usage: Usd,
   usage_daily: Usd,

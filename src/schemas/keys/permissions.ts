@@ -13,17 +13,13 @@ export const KEY_SCOPES = [
 ] as const
 export type KeyScope = (typeof KEY_SCOPES)[number]
 
-/** Text of the reference and the command line about a scope without an operation that inference or intern keys may call. */
+/** Text in the reference and the command line for a scope that is not needed by any operation of inference or intern keys. */
 export const RESERVED_SCOPE_TEXT =
   'presets:write is reserved: no operation uses it yet, because only management keys can write presets'
 
 /** Whether a key has one of the needed scopes. @param scopes of a key; null = all @param needed empty: every key may */
 export function hasScope(scopes: readonly KeyScope[] | null, needed: readonly KeyScope[]): boolean {
   return scopes === null || needed.length === 0 || needed.some((scope) => scopes.includes(scope))
-}
-
-export function isKeyScope(text: string): text is KeyScope {
-  return KEY_SCOPES.some((scope) => scope === text)
 }
 
 /** The scopes as messages and the reference show them. */
@@ -36,7 +32,7 @@ const ALL_OF_AUTHOR = '/*'
 /**
  * Whether a key may use a model. Case is ignored, as in ids of models.
  * @param allowed `author/slug`, with all variants of the model, or `author/*`; null = all models
- * @param modelId canonical, with or without a variant's suffix: aliases are resolved before
+ * @param modelId canonical, with or without a variant's suffix; the caller has resolved aliases
  * Source: Sluice's extension of B2.10.
  */
 export function isModelAllowed(allowed: readonly string[] | null, modelId: string): boolean {
@@ -49,11 +45,11 @@ export function isModelAllowed(allowed: readonly string[] | null, modelId: strin
   })
 }
 
-/** Entries that a remark names. Decision. */
+/** The most entries that a remark lists. Decision. */
 const REMARKED_MODELS_MAX = 10
 
 /**
- * A remark on entries of a key's list that allow none of the models; null where each allows one.
+ * A remark on entries of a key's list that match none of the models; null if each entry matches one.
  * @param ids of the catalogue, canonical
  */
 export function modelsRemark(
@@ -72,7 +68,7 @@ export function modelsRemark(
   return `no model in the catalogue matches ${names} (models of private endpoints are not checked)`
 }
 
-/** Without the suffix of a variant, in lower case. */
+/** The id without a variant's suffix, in lower case. */
 function slugOf(modelId: string): string {
   const id = modelId.toLowerCase()
   const variantAt = id.indexOf(':')

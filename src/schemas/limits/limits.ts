@@ -1,8 +1,8 @@
-/** Named limits of every request and of the whole node; `<subject>/<name>-limits.ts` holds the limits of one subject. */
+/** Named limits of every request and of the whole node; `<subject>/<name>-limits.ts` contains the limits of one subject. */
 
 export const KIB = 1024
 export const MIB = 1024 * KIB
-/** Bytes of a JSON body, unless its operation has a limit of its own. C10. */
+/** Bytes of a JSON body, unless its operation has a separate limit. C10. */
 export const JSON_BODY_BYTES_MAX = 4 * MIB
 /** Nesting levels of a JSON body; the outermost value is level 1. C10. */
 export const JSON_DEPTH_MAX = 64
@@ -13,13 +13,13 @@ export const INLINE_ISSUES_BYTES_MAX = 16 * KIB
 /** Milliseconds that an unfinished body may pause. C10. */
 export const BODY_STALL_MS = 8_000
 /**
- * Bytes of JSON bodies that one front holds at once, including bodies that wait for a thread and bodies on
- * their way to a provider; 503 beyond. Decision.
+ * Bytes of JSON bodies that one front holds at once, including bodies that wait for a thread and bodies that
+ * are being sent to a provider; further ones get 503. Decision.
  */
 export const BODIES_BYTES_MAX = 512 * MIB
-/** Bytes of a refused body that are read and dropped. Decision. */
+/** Bytes of a refused body that are read and discarded. Decision. */
 export const REFUSED_BODY_BYTES_MAX = 64 * MIB
-/** Milliseconds in which a refused body is read and dropped. Decision. */
+/** Milliseconds for which a refused body is read and discarded. Decision. */
 export const REFUSED_BODY_MS = 10_000
 /** Milliseconds that a refused body may pause before its connection is closed. Decision. */
 export const REFUSED_BODY_STALL_MS = 250
@@ -29,17 +29,17 @@ export const BODY_PACE_MS = 60_000
 export const TINY_CHUNKS_MAX = 256 * KIB
 /** Bytes that chunks must have on average once a body has many of them. Decision. */
 export const TINY_CHUNK_BYTES = 64
-/** Milliseconds between two signs of life to a slow reader. Design §5. */
+/** Milliseconds between two checks of a slow reader; each check also resets the idle timeout of its connection. Design §5. */
 export const REPLY_BEAT_MS = 4_000
 /** Milliseconds without progress after which a reader is cut off. Design §5. */
 export const REPLY_STALL_MS = 60_000
-/** Milliseconds after its deadline in which an operation may still answer by itself. Decision. */
+/** Milliseconds after its deadline during which an operation may still send its own answer. Decision. */
 export const DEADLINE_GRACE_MS = 250
-/** Milliseconds after which the thread of a short job is ended: five times the slowest regular job. Decision. */
+/** Milliseconds after which the thread of a short job is terminated: five times the slowest regular job. Decision. */
 export const SHORT_JOB_MS_MAX = 20_000
 /**
- * Milliseconds after which the thread of a short job is ended in a runner, whose threads have lower priority:
- * the longest clip takes 3 s of CPU, and its images up to 10. Decision.
+ * Milliseconds after which a runner, whose threads have lower priority, terminates the thread of a short job:
+ * the longest clip takes 3 s of CPU time, its images up to 10 s. Decision.
  */
 export const BACKGROUND_JOB_MS_MAX = 120_000
 /** Issues that one failure lists. C13. */
@@ -48,31 +48,31 @@ export const ISSUES_MAX = 20
 export const SESSION_ID_CHARS_MAX = 256
 /** Milliseconds of a call that uses only Sluice's own stores. Decision. */
 export const CONTROL_DEADLINE_MS = 10_000
-/** Characters of a caller's own request id. C12. */
+/** Characters of a request id that a caller chose. C12. */
 export const REQUEST_ID_CHARS_MAX = 128
-/** Bytes of a request's target and all its headers, names included. uWebSockets.js has no limit of its own. Decision. */
+/** Bytes of a request's target and all its headers, names included. uWebSockets.js itself has no limit. Decision. */
 export const HEADERS_BYTES_MAX = 16 * KIB
 /** HTTP processes of one node. Decision. */
 export const FRONTS_MAX = 256
 /** Threads for long sessions of one node, in all its processes. Decision. */
 export const WORKERS_MAX = 1_024
-/** Milliseconds that a drain waits for calls in flight, unless SLUICE_DRAIN_MS says otherwise. Design §2. */
+/** Milliseconds for which a drain waits for calls in flight, unless SLUICE_DRAIN_MS is set. Design §2. */
 export const DRAIN_MS = 30_000
-/** Most milliseconds that SLUICE_DRAIN_MS allows. Decision. */
+/** The largest SLUICE_DRAIN_MS in milliseconds. Decision. */
 export const NODE_DRAIN_MS_MAX = 600_000
-/** Milliseconds that a replaced front stays for idle keep-alive connections. Design §2. */
+/** Milliseconds for which a replaced front keeps running for idle keep-alive connections. Design §2. */
 export const REPLACED_FRONT_MS = 12_000
-/** Milliseconds that a replaced front finishes its calls, which may be streams. D34. */
+/** Milliseconds that a replaced front has to finish its calls, which may be streams. D34. */
 export const REPLACED_CALLS_MS = 600_000
-/** Milliseconds from the first calls of a node until a spare front is loaded, which takes half a second of one core. Decision. */
+/** Milliseconds after a node's first calls at which a spare front is loaded; loading takes half a second of one core. Decision. */
 export const SPARE_FRONT_MS = 10_000
-/** Milliseconds without calls after which the spare front is ended: it takes memory. Decision. */
+/** Milliseconds without calls after which the spare front is stopped to free its memory. Decision. */
 export const SPARE_REST_MS = 45_000
 /** Milliseconds without a heartbeat after which a front counts as not ready. Decision. */
 export const FRONT_SILENT_MS = 3_000
 /**
- * Milliseconds without a heartbeat after which a front is killed and replaced: until then the kernel gives
- * the front its share of new connections. Decision.
+ * Milliseconds without a heartbeat after which a front is killed and replaced: until then the kernel still
+ * assigns new connections to the front. Decision.
  */
 export const FRONT_HUNG_MS = 10_000
 /** Milliseconds of one post to the broadcast address. Decision. */
@@ -88,26 +88,26 @@ export const FRONT_LIVE_MS = 15_000
 /** Milliseconds that invalidations are kept. Design §3; Decision. */
 export const INVALIDATIONS_KEPT_MS = 3_600_000
 /**
- * Milliseconds that the rows of silent fronts are kept: no shorter than a front serves without the store.
- * Design §3; Decision.
+ * Milliseconds for which the rows of silent fronts are kept: at least as long as a front serves without the
+ * store. Design §3; Decision.
  */
 export const SILENT_FRONTS_KEPT_MS = 600_000
 /** Invalidations that one poll reads; a front that missed more clears its caches. Decision. */
 export const INVALIDATIONS_READ_MAX = 1_000
 /**
  * Bytes of the items of one page of any list, after which the page ends early; a page always has one item.
- * Writing larger pages would hold up the event loop: 100 versions of presets are 15 MB. Decision.
+ * Serializing larger pages would block the event loop: 100 versions of presets are 15 MB. Decision.
  */
 export const LIST_PAGE_BYTES_MAX = 256 * KIB
 
 /**
- * Objects, lists and members in the parts of a body that Sluice reads; the other parts are skipped, whatever
- * their size, and read with them where the call is written in another form. Decision.
+ * Objects, lists and members in the parts of a body that Sluice reads. The other parts are skipped, whatever
+ * their size, unless the call is translated to another protocol; then they count too. Decision.
  */
 export const JSON_VALUES_MAX = MIB
 /**
- * Commas above which a JSON body is read in a short job: strings and numbers of lists take time too, and the
- * loop reads this many within a millisecond. Decision.
+ * Commas above which a JSON body is read in a short job: strings and numbers in lists also take time, and the
+ * loop reads this many within 1 ms. Decision.
  */
 export const INLINE_JSON_COMMAS_MAX = 16 * KIB
 /**
@@ -115,17 +115,17 @@ export const INLINE_JSON_COMMAS_MAX = 16 * KIB
  * long as reading. Decision.
  */
 export const INLINE_DIGESTED_COMMAS_MAX = 4 * KIB
-/** Bytes above which the values and commas of a JSON body are counted: a smaller body cannot hold up the loop. Decision. */
+/** Bytes above which the values and commas of a JSON body are counted: a smaller body cannot block the loop. Decision. */
 export const OUTLINED_BYTES_MIN = 16 * KIB
-/** Known top-level members of a body whose bytes are kept, with their repetitions: a place is kept of each. Decision. */
+/** Known top-level members of a body whose bytes are kept, including repetitions, since the place of each is kept. Decision. */
 export const KEPT_MEMBERS_MAX = 4 * KIB
 /**
- * Nested members of a body whose places are kept, since some providers must not get them: two for each of
- * the messages that a call may have. Each splits the body once more where it is sent, on the loop. Decision.
+ * Nested members of a body whose places are kept, since some providers must not get them: two for each
+ * message that a call may have. Each one splits the body once more when it is sent, on the loop. Decision.
  */
 export const KEPT_MARKS_MAX = 8 * KIB
 /**
- * Bytes of secrets that a job seals or opens in less than a millisecond: one secret of the longest kind with
- * its envelope. Decision.
+ * Bytes of secrets that a job encrypts or decrypts in less than 1 ms: one secret of the longest kind with its
+ * envelope. Decision.
  */
 export const BRIEF_SECRETS_BYTES_MAX = 257 * KIB

@@ -4,7 +4,7 @@ import { DEFAULT_OUTPUT_TOKENS_MIN, PARALLEL_MAX, RATE_LIMIT_TPM_MAX } from './r
 
 const nullable = <T extends TSchema>(shape: T) => Type.Union([shape, Type.Null()])
 
-/** Fields of keys and of workspaces for their calls to models; null: none. */
+/** Limits of keys and of workspaces for their calls to models; null: no limit. */
 export const CallLimits = Type.Object({
   max_parallel: nullable(
     Type.Integer({
@@ -34,7 +34,7 @@ export const CallLimits = Type.Object({
 })
 export type CallLimits = Static<typeof CallLimits>
 
-/** The same fields in bodies: those that are left out stay. */
+/** The same fields in bodies; omitted fields keep their value. */
 export const CALL_LIMIT_FIELDS = Type.Partial(CallLimits).properties
 
 export const NO_CALL_LIMITS: CallLimits = {
@@ -45,23 +45,23 @@ export const NO_CALL_LIMITS: CallLimits = {
 
 const NAMES = Object.keys(NO_CALL_LIMITS) as readonly (keyof CallLimits)[]
 
-/** The fields that a body, or a stored object, has. */
+/** The limit fields that a body or a stored object contains. */
 export function callLimitsIn(given: Partial<CallLimits>): Partial<CallLimits> {
   return Object.fromEntries(NAMES.flatMap((name) => (given[name] === undefined ? [] : [[name, given[name]]])))
 }
 
-/** All fields of a stored object, which has those that were ever set. */
+/** All limit fields for a stored object, which contains only those that were ever set. */
 export function callLimitsOf(stored: Partial<CallLimits>): CallLimits {
   return { ...NO_CALL_LIMITS, ...callLimitsIn(stored) }
 }
 
-/** The limits under which the calls of a key stand. */
+/** The limits that apply to the calls of a key. */
 export interface LimitsOfCalls {
   readonly key: CallLimits
   readonly workspace: CallLimits
 }
 
-/** Null: neither the key nor its workspace has any. */
+/** Null: neither the key nor its workspace has limits. */
 export function limitsOfCalls(
   key: Partial<CallLimits>,
   workspace: Partial<CallLimits>,
@@ -70,7 +70,7 @@ export function limitsOfCalls(
   return isAny ? { key: callLimitsOf(key), workspace: callLimitsOf(workspace) } : null
 }
 
-/** Whether calls have to be admitted by their number, or their tokens. */
+/** Whether calls are limited by their number or by their tokens. */
 export function isCallLimited(limits: LimitsOfCalls | null | undefined): limits is LimitsOfCalls {
   return isLimiting(limits?.key) || isLimiting(limits?.workspace)
 }
@@ -79,7 +79,7 @@ function isLimiting(limits: CallLimits | undefined): boolean {
   return limits !== undefined && (limits.max_parallel !== null || limits.rate_limit_tpm !== null)
 }
 
-/** Tokens of an answer to a call that asks for no maximum; null: neither the key nor its workspace says. */
+/** The token maximum of an answer when the call names none; null: neither the key nor its workspace sets one. */
 export function defaultOutputTokens(limits: LimitsOfCalls | null | undefined): number | null {
   return limits?.key.default_max_output_tokens ?? limits?.workspace.default_max_output_tokens ?? null
 }

@@ -1,11 +1,11 @@
-/** Named limits of what organizations share of one front, each with its unit and its source. */
+/** Named limits of the resources of a front that organizations share, each with its unit and its source. */
 
 const KIB = 1024
 const MIB = 1024 * KIB
 
 /**
- * Bytes of answers in one front that the clients of one organization have not read. Above it the
- * organization's further reads are `busy` until clients have read or their connections have ended. Decision.
+ * Bytes of answers in one front that the clients of one organization have not read. Above it, further reads
+ * of the organization fail with `busy` until clients have read their answers or disconnected. Decision.
  */
 export const UNREAD_ANSWERS_BYTES_MAX = 64 * MIB
 /**
@@ -14,7 +14,7 @@ export const UNREAD_ANSWERS_BYTES_MAX = 64 * MIB
  */
 export const LOOP_SHARE_PERCENT = 20
 /**
- * Milliseconds without a call by another organization after which an organization calls alone.
+ * Milliseconds without a call by another organization after which an organization counts as the only caller.
  * Decision.
  */
 export const LOOP_OTHERS_MS = 1_000

@@ -4,13 +4,13 @@ interface CutPage<Row, Wire> {
   /** The rows on the page. */
   readonly rows: readonly Row[]
   readonly data: Wire[]
-  /** The next page has further rows. */
+  /** Whether the next page has further rows. */
   readonly isCut: boolean
 }
 
 /**
- * Ends a page after the row with which it reaches LIST_PAGE_BYTES_MAX. Every list uses this function, or ends
- * in its statement by the same rule.
+ * Ends a page after the row with which it reaches LIST_PAGE_BYTES_MAX. Every list uses this function or
+ * applies the same rule in its SQL statement.
  */
 export function cutPage<Row, Wire>(rows: readonly Row[], wireOf: (row: Row) => Wire): CutPage<Row, Wire> {
   const data: Wire[] = []
@@ -19,7 +19,7 @@ export function cutPage<Row, Wire>(rows: readonly Row[], wireOf: (row: Row) => W
     if (bytes >= LIST_PAGE_BYTES_MAX) break
     const wire = wireOf(row)
     data.push(wire)
-    // Nothing can be cut after the last row.
+    // The last row needs no size, since no row follows it.
     if (data.length < rows.length) bytes += Buffer.byteLength(JSON.stringify(wire))
   }
   return { rows: rows.slice(0, data.length), data, isCut: data.length < rows.length }
@@ -41,12 +41,12 @@ export function offsetPage<Row, Wire>(
 const PREFIX = 'after:'
 const BACK_PREFIX = 'before:'
 
-/** Cursor of the page after this id. Opaque to callers, so that its content may change. */
+/** Cursor of the page after this id. Opaque to callers, so its content may change. */
 export function cursorBehind(id: string): string {
   return Buffer.from(PREFIX + id).toString('base64url')
 }
 
-/** Cursor of a list that is walked backwards: its next page ends before this id. */
+/** Cursor of a list that is read backwards: its next page ends before this id. */
 export function cursorBefore(id: string): string {
   return Buffer.from(BACK_PREFIX + id).toString('base64url')
 }

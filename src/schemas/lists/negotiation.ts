@@ -1,4 +1,4 @@
-/** Negotiation of a page's form by the headers of the request. */
+/** Content negotiation by the headers of a request. */
 
 /** Whether the coding is listed, with a quality other than 0. RFC 9110 §12.5.3. @param acceptEncoding the header's value */
 export function takesCoding(acceptEncoding: string | undefined, coding: 'br' | 'gzip'): boolean {
@@ -8,7 +8,7 @@ export function takesCoding(acceptEncoding: string | undefined, coding: 'br' | '
   })
 }
 
-/** Whether the caller has the form already, compared weakly. RFC 9110 §13.1.2. @param ifNoneMatch the header's value */
+/** Whether the caller already has this representation, by weak comparison. RFC 9110 §13.1.2. @param ifNoneMatch the header's value */
 export function hasForm(ifNoneMatch: string | undefined, etag: string): boolean {
   if (ifNoneMatch === undefined) return false
   const tags = ifNoneMatch.split(',').map((tag) => tag.trim().replace(/^W\//, ''))

@@ -38,7 +38,7 @@ export const Pricing = Type.Object(
 )
 export type Pricing = Static<typeof Pricing>
 
-/** Prices by what an answer reports. */
+/** Prices that depend on the tier that an answer reports. */
 const Extension = Type.Optional(
   Type.Object(
     { modifiers: PriceModifiers },
@@ -77,7 +77,7 @@ export const Reasoning = Type.Object({
   supports_max_tokens: Type.Optional(Type.Boolean()),
 })
 
-/** Scores that the sort orders and the `min_…` filters of model lists use. */
+/** Scores for the sort orders and the `min_…` filters of model lists. */
 export const Benchmarks = Type.Object({
   intelligence_index: Type.Optional(Type.Number()),
   coding_index: Type.Optional(Type.Number()),
@@ -237,7 +237,7 @@ export const PageQuery = Type.Object(page)
 export const CountModelsQuery = Type.Object({ output_modalities: outputModalities })
 export const UserModelsQuery = Type.Object({ ...page, output_modalities: outputModalities })
 
-/** Query of GET /models. B2.3; a filter on a fact that the catalogue lacks matches nothing. */
+/** Query of GET /models. B2.3; a filter on data that the catalogue lacks matches nothing. */
 export const ListModelsQuery = Type.Object({
   ...page,
   q: Type.Optional(

@@ -1,20 +1,23 @@
-/** OpenAI, the maker of chat and responses, whose models differ from those of servers that copy its forms: its slug begins their names. */
+/**
+ * The slug of OpenAI, the maker of the Chat and Responses protocols. Its models, whose names begin with the
+ * slug, differ from those of servers that copy the protocols.
+ */
 export const MAKER = 'openai'
-/** Characters of the names that it takes for an end user. */
+/** Characters that OpenAI accepts in the name of an end user. */
 export const MAKER_USER_CHARS_MAX = 64
-/** Tokens of an answer of its responses at least: a smaller maximum is refused. */
+/** The smallest token maximum that OpenAI's Responses API accepts. */
 export const MAKER_TOKENS_MIN = 16
-/** Texts at which an answer of chat stops: it, and providers that know its members alone, take no more. */
+/** The most stop texts that OpenAI, and strict providers, accept in chat. */
 export const STRICT_STOPS_MAX = 4
 
-/** The member of chat for the most tokens of an answer: its newer models refuse the name that others know. */
+/** The member of chat for the token maximum: OpenAI's newer models refuse the name that other providers use. */
 export function chatTokensMember(isMaker: boolean): 'max_tokens' | 'max_completion_tokens' {
   return isMaker ? 'max_completion_tokens' : 'max_tokens'
 }
 
-/** What a model of Anthropic's takes, by its name. */
+/** What an Anthropic model accepts, by its name. */
 interface ClaudeModel {
-  /** `thinking: {type: "adaptive"}`, and `output_config.effort`. */
+  /** Accepts `thinking: {type: "adaptive"}` and `output_config.effort`. */
   readonly hasAdaptive: boolean
   /** `budget_tokens`. */
   readonly hasBudget: boolean
@@ -29,18 +32,18 @@ const FAMILY = 'claude'
 /** Names with the version after the family: `claude-opus-4-6`, optionally followed by a date. */
 const VERSION = /claude-(?:[a-z]+-)?(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)/
 
-/** The version from which on a model decides on its reasoning itself, as Anthropic publishes it. */
+/** The first version that decides on its reasoning itself, as Anthropic publishes it. */
 const ADAPTIVE_FROM = 4.6
 
-/** The version from which on a model takes neither a budget nor numbers that tune its sampling. */
+/** The first version that accepts neither a budget nor sampling parameters. */
 export const NO_BUDGET_FROM = 4.7
 
-/** The name of a model as far as it restricts what messages say: other makers' models restrict nothing. */
+/** The name that decides on the restrictions of messages: that of an Anthropic model, otherwise the family name, which restricts nothing. */
 export function anyClaude(name: string): string {
   return name.includes(FAMILY) ? name : FAMILY
 }
 
-/** @param name the provider's own; other models of providers that speak messages know budgets alone */
+/** @param name the provider's own; models of other makers accept only budgets */
 export function claudeModel(name: string): ClaudeModel {
   const [, major, minor] = VERSION.exec(name) ?? []
   if (major === undefined) return name.includes(FAMILY) ? { ...BUDGET, hasAdaptive: true } : BUDGET
@@ -49,14 +52,14 @@ export function claudeModel(name: string): ClaudeModel {
   return { hasAdaptive: version >= ADAPTIVE_FROM, hasBudget: isOld, hasSampling: isOld }
 }
 
-/** Texts at which an answer of Gemini stops. */
+/** The most stop texts that Gemini accepts. */
 export const GEMINI_STOPS_MAX = 5
 
-/** Facts that the name of a Google model implies; the API does not report them. */
+/** Properties implied by the name of a Google model; the API does not report them. */
 interface GeminiModel {
-  /** Takes levels of thinking, media within results of functions, and refuses a step of the model without a signature. */
+  /** Accepts thinking levels and media within function results, and refuses a model step without a signature. */
   readonly isThird: boolean
-  /** Tokens that the model may think with; null: levels alone, or it cannot think. */
+  /** Range of thinking tokens; null: the model accepts only levels, or cannot think. */
   readonly budget: { readonly min: number; readonly max: number } | null
   /** Levels of thinking that the model lacks. */
   readonly hasMinimal: boolean

@@ -49,7 +49,7 @@ export const QUANTIZATIONS = [
   'unknown',
 ] as const
 
-/** Provider routing preferences. B1.12; the one request object whose unknown keys are refused. */
+/** Provider routing preferences. B1.12; the only request object in which unknown keys are refused. */
 export const ProviderPreferences = Type.Object(
   {
     allow_fallbacks: Type.Optional(nullable(Type.Boolean())),

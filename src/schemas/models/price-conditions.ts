@@ -1,11 +1,11 @@
-/** The wire form of prices that depend on a call: by its length, its hour, and what its answer reports. */
+/** The wire form of prices that depend on a call: on its length, its hour, and the tier that its answer reports. */
 import Type, { type Static } from 'typebox'
 
 /** Entries of `overrides`, of a price and of a modifier alike. Decision: OpenRouter publishes no limit. */
 export const PRICE_OVERRIDES_MAX = 32
-/** Entries of `modifiers` of an endpoint. Decision: three facts, with a few values each. */
+/** Entries of an endpoint's `modifiers`. Decision: three members, with a few values each. */
 export const PRICE_MODIFIERS_MAX = 16
-/** Times that a modifier may raise a price. Decision: the dearest tier on sale is 6 times the usual one. */
+/** The largest factor of a modifier. Decision: the most expensive tier on sale costs 6 times the default one. */
 export const MULTIPLIER_MAX = 100
 /** Decimal places of a multiplier. Decision: published factors have one or two. */
 export const MULTIPLIER_PLACES = 6
@@ -43,17 +43,17 @@ export const TOKEN_PRICE_KEYS = [
 ] as const
 export type TokenPriceKey = (typeof TOKEN_PRICE_KEYS)[number]
 
-/** Facts that an answer reports and that may change its price. */
+/** Members that an answer reports and that may change its price. */
 export const TIER_MEMBERS = ['service_tier', 'speed', 'inference_geo'] as const
 export type TierMember = (typeof TIER_MEMBERS)[number]
 
-/** Values that metrics count by their names; all other values of a member are one. */
+/** Values that metrics count by name; all other values are counted together. */
 export const KNOWN_TIERS: Readonly<Record<TierMember, readonly string[]>> = {
   service_tier: ['flex', 'priority', 'ultrafast', 'batch'],
   speed: ['fast'],
   inference_geo: ['us', 'eu'],
 }
-/** Stands for a value that is not in KNOWN_TIERS. */
+/** Represents a value that is not in KNOWN_TIERS. */
 export const OTHER_TIER = 'other'
 
 const closed = { additionalProperties: false } as const
@@ -65,7 +65,7 @@ const Clock = Type.Integer({
   description: 'a UTC time as a number HHMM from 0 to 2359',
 })
 
-/** Prices that replace those of the same name where all conditions hold. */
+/** Prices that replace those of the same name if all conditions hold. */
 export const PricingOverride = Type.Object(
   {
     min_prompt_tokens: Type.Optional(
@@ -173,10 +173,10 @@ export const PriceModifiers = Type.Array(PriceModifier, {
   description: `a list of at most ${PRICE_MODIFIERS_MAX} modifiers`,
 })
 
-/** The name of the usual tier, speed and place, whatever a provider calls it. */
+/** The name of the default tier, speed and region, whatever a provider calls it. */
 export const USUAL_TIER = 'default'
 
-/** Tiers by member, as `tierOf` names them; absent: nothing was reported, or asked for. */
+/** Tiers by member, as `tierOf` names them; absent: nothing was reported or requested. */
 export type Tiers = Readonly<Partial<Record<TierMember, string>>>
 
 export const NO_TIERS: Tiers = {}
@@ -187,25 +187,25 @@ const USUAL: Readonly<Record<TierMember, ReadonlySet<string>>> = {
   inference_geo: new Set([USUAL_TIER, 'global', 'not_available']),
 }
 
-/** Tiers that providers have for a whole account. */
+/** Tiers that providers can set for a whole account. */
 const SOLD_TIERS: readonly string[] = ['flex', 'priority', 'ultrafast', 'performance', 'scale', 'reserved']
 
-/** The words for them, and for the usual one. `auto` leaves the tier to the account, so it names none. */
+/** Names of these tiers and of the default one. `auto` leaves the choice to the account, so it is not a tier. */
 export const ACCOUNT_TIERS: readonly string[] = [...USUAL.service_tier, ...SOLD_TIERS, 'fast']
 
-/** The name of a tier as modifiers have it. @returns undefined: no name, or none that the account does not decide */
+/** The name of a tier in modifiers. @returns undefined: not a name, or the account decides the tier */
 export function tierOf(member: TierMember, value: unknown): string | undefined {
   if (typeof value !== 'string' || value === '') return undefined
   const name = value.toLowerCase()
   if (member === 'service_tier') {
     if (name === 'auto') return undefined
-    // OpenAI answers so to either word.
+    // OpenAI answers both words with `priority`.
     if (name === 'fast') return 'priority'
   }
   return USUAL[member].has(name) ? USUAL_TIER : name
 }
 
-/** The member of what shows a tier to a caller; nothing where none was reported. */
+/** The member that shows a tier to a caller; empty if none was reported. */
 export function shownTier(reported: Readonly<Partial<Record<TierMember, unknown>>> = {}): {
   readonly tier?: string
 } {
@@ -213,7 +213,7 @@ export function shownTier(reported: Readonly<Partial<Record<TierMember, unknown>
   return tier === undefined ? {} : { tier }
 }
 
-/** @returns NO_TIERS where no value is a name */
+/** @returns NO_TIERS if no value is a name */
 export function tiersOf(values: Readonly<Partial<Record<TierMember, unknown>>>): Tiers {
   let tiers: Partial<Record<TierMember, string>> | null = null
   for (const member of TIER_MEMBERS) {
@@ -223,7 +223,7 @@ export function tiersOf(values: Readonly<Partial<Record<TierMember, unknown>>>):
   return tiers ?? NO_TIERS
 }
 
-/** An endpoint by the modifiers of its prices. */
+/** The part of an endpoint that contains the modifiers of its prices. */
 interface WithModifiers {
   readonly prices: {
     readonly conditions: {
@@ -232,7 +232,7 @@ interface WithModifiers {
   }
 }
 
-/** The endpoint has a modifier for a tier, or needs none. */
+/** Whether the endpoint has a modifier for a tier or needs none. */
 export function isTierPriced({ prices }: WithModifiers, member: TierMember, tier: string): boolean {
   return (
     tier === USUAL_TIER ||
@@ -240,12 +240,12 @@ export function isTierPriced({ prices }: WithModifiers, member: TierMember, tier
   )
 }
 
-/** The first member whose tier has no modifier; null: each tier is usual or has one. */
+/** The first member whose tier has no modifier; null: each tier is the default or has one. */
 export function unpricedTierOf(endpoint: WithModifiers, tiers: Tiers): TierMember | null {
   for (const member of TIER_MEMBERS) {
     const tier = tiers[member]
     if (tier === undefined || isTierPriced(endpoint, member, tier)) continue
-    // The capacity is paid for already: such a call costs no more, unless it has a modifier.
+    // The capacity is already paid for, so such a call costs no more, unless it has a modifier.
     if (member === 'service_tier' && BOUGHT.has(tier)) continue
     return member
   }

@@ -1,7 +1,7 @@
 export const PROTOCOLS = ['openai', 'cohere', 'google', 'anthropic', 'local'] as const
 export type Protocol = (typeof PROTOCOLS)[number]
 
-/** The header in which a protocol carries its key. The key never travels in the address, which logs would keep. */
+/** The header in which a protocol carries its key. The key is never part of the URL, which logs would store. */
 export const KEY_HEADERS: Readonly<Record<Protocol, string>> = {
   openai: 'authorization',
   cohere: 'authorization',
@@ -10,11 +10,11 @@ export const KEY_HEADERS: Readonly<Record<Protocol, string>> = {
   local: 'authorization',
 }
 
-/** A protocol without a call for embeddings. */
+/** The protocol without an embeddings call. */
 const WITHOUT_EMBEDDINGS = 'anthropic'
 export type EmbeddingProtocolName = Exclude<Protocol, typeof WITHOUT_EMBEDDINGS>
 
-/** Protocols with calls for video. Design §10. */
+/** Protocols with video calls. Design §10. */
 const WITH_VIDEO = ['openai', 'google', 'local'] as const satisfies readonly Protocol[]
 export type VideoProtocolName = (typeof WITH_VIDEO)[number]
 
@@ -26,19 +26,19 @@ export function hasEmbeddings(protocol: Protocol): protocol is EmbeddingProtocol
   return protocol !== WITHOUT_EMBEDDINGS
 }
 
-/** Forms of request and answer in which an endpoint of a model that writes is called. */
+/** Protocols in which endpoints of text models are called. */
 export const TEXT_PROTOCOLS = ['chat', 'responses', 'messages', 'gemini'] as const
 export type TextProtocol = (typeof TEXT_PROTOCOLS)[number]
 
-/** The members by which a provider of chat takes the reasoning of earlier turns. */
+/** The members in which a chat provider accepts the reasoning of earlier turns. */
 export const REASONING_FIELDS = ['reasoning', 'reasoning_content', 'both', 'none'] as const
 export type ReasoningField = (typeof REASONING_FIELDS)[number]
-/** The member in which an answer has its reasoning. */
+/** The member of an answer that contains its reasoning. */
 export type ThinksIn = Exclude<ReasoningField, 'none'>
 
 /**
- * What happens to the provider's stream of a caller who has left: it is ended, or read to its end because
- * the provider charges the whole answer.
+ * What happens to the provider's stream when the caller disconnects: it is cancelled, or read to its end
+ * because the provider charges the whole answer.
  */
 export const LEAVE_KINDS = ['cancel', 'drain'] as const
 export type LeaveKind = (typeof LEAVE_KINDS)[number]

@@ -8,7 +8,7 @@ interface Unserved {
   }[]
 }
 
-/** `endpoint_unconfigured`: gives the caller the providers that would serve the model, and the logs also the variables to set. */
+/** `endpoint_unconfigured`: the caller gets the providers that would serve the model; the log also contains the variables to set. */
 export function endpointUnconfigured({ id, endpoints }: Unserved): Outcome<never> {
   const providers = [...new Map(endpoints.map(({ provider }) => [provider.slug, provider])).values()]
   if (providers.length === 0)

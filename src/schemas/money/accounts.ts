@@ -1,4 +1,4 @@
-/** Ids of the accounts that pay for calls: a letter for the kind of the owner, and the owner's id. Design §6. */
+/** Ids of the accounts that pay for calls: a letter for the owner's kind, and the owner's id. Design §6. */
 
 /** Kinds of accounts: the credit of an organization, the budgets of a workspace, the limit of a key. */
 export type AccountKind = 'organization' | 'workspace' | 'key'

@@ -63,7 +63,7 @@ export const ActivityAnswer = Type.Object({
   to: Type.String({ format: 'date' }),
 })
 
-/** The issue of a read's days; null when they are valid. */
+/** The issue of the days in a query; null when they are valid. */
 export function faultOfDays({
   from,
   to,
@@ -85,8 +85,8 @@ export function faultOfDays({
 }
 
 /**
- * Whether a text is a day. `Date` takes the 31st of a short month for the 1st of the next; and near the ends
- * of `Date`'s range days cannot be computed with.
+ * Whether a text is a day. `Date` reads the 31st of a short month as the 1st of the next, and date arithmetic
+ * fails near the ends of `Date`'s range.
  */
 export function isDay(text: string): boolean {
   const at = Date.parse(`${text}T00:00:00Z`)

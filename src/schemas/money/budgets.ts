@@ -33,7 +33,7 @@ export const BudgetBody = Type.Object({
 })
 export type BudgetBody = Static<typeof BudgetBody>
 
-/** Whether a limit applies already. */
+/** Whether a limit already applies. */
 export const Effective = Type.Enum(['now', 'pending'], {
   description:
     'Sluice extension: `now` when the limit is in force; `pending` while a process that serves calls ' +
@@ -43,7 +43,7 @@ export type Effective = Static<typeof Effective>
 
 const Instant = Type.String({ format: 'date-time' })
 
-/** §2.11, and four fields of Sluice's own. */
+/** §2.11, with four fields added by Sluice. */
 export const Budget = Type.Object({
   id: Type.String({ format: 'uuid' }),
   workspace_id: Type.String({ format: 'uuid' }),

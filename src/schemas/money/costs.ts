@@ -1,6 +1,6 @@
 import { COST_NANO_MAX, USD_MAX } from './money-limits.ts'
 
-/** Tokens that a price per million is of. */
+/** The number of tokens that a price refers to. */
 export const TOKENS_PER_PRICE = 1_000_000
 
 export interface Price {
@@ -22,7 +22,7 @@ function promptNano(product: number, tokens: number, price: Price): number {
   return Number((exact + BigInt(TOKENS_PER_PRICE) - 1n) / BigInt(TOKENS_PER_PRICE))
 }
 
-/** The limits of a call that are finite, and whether each counts calls that the workspace pays itself. B2.9, */
+/** The finite limits of a call, and whether each counts calls that the workspace pays itself. B2.9, */
 export interface LimitFlags {
   readonly isCreditLimited: boolean
   readonly isWorkspaceLimited: boolean
@@ -31,7 +31,7 @@ export interface LimitFlags {
   readonly keyCountsByok: boolean
 }
 
-/** Whether a finite limit counts the calls of an endpoint. @param isOwn called with a credential of the workspace */
+/** Whether a finite limit counts the calls of an endpoint. @param isOwn the endpoint is called with a credential of the workspace */
 export function isCounted(flags: LimitFlags, isOwn: boolean): boolean {
   if (!isOwn) return flags.isCreditLimited || flags.isWorkspaceLimited || flags.isKeyLimited
   // Credit is the operator's money.
@@ -50,22 +50,22 @@ export function chargedNano(
 
 /** Tokens of a call in buckets that do not overlap: whole numbers of at least 0. */
 export interface TokenCounts {
-  /** Input that no cache had. */
+  /** Input that was not read from a cache. */
   readonly input: number
   readonly cacheRead: number
   readonly cacheWrite: number
-  /** Of `cacheWrite`, the input that a cache keeps for an hour, which costs more; absent: none. */
+  /** The part of `cacheWrite` that is cached for an hour, which costs more; absent: none. */
   readonly cacheWriteHour?: number
   /** Text and tool calls. */
   readonly output: number
   readonly reasoning: number
-  /** Searches of the web that the provider made, each of which has a price; absent: none. */
+  /** Web searches by the provider, each of which has a price; absent: none. */
   readonly searches?: number
-  /** Tokens of the other buckets that are sounds or pictures, which may have other prices; absent: none. */
+  /** The tokens in the other buckets that are sounds or pictures, which may have different prices; absent: none. */
   readonly media?: MediaFigures
 }
 
-/** A figure for each kind of tokens of sounds and of pictures. */
+/** A figure for each kind of sound and picture tokens. */
 export interface MediaFigures {
   /** Of `input`. */
   readonly audio: number
@@ -81,17 +81,17 @@ export const MEDIA_KINDS = ['audio', 'image', 'audioRead', 'audioOutput'] as con
 
 export const NO_MEDIA: MediaFigures = { audio: 0, image: 0, audioRead: 0, audioOutput: 0 }
 
-/** Tokens of the prompt, those of caches among them. */
+/** Tokens of the prompt, including cached ones. */
 export function inputTokens({ input, cacheRead, cacheWrite }: TokenCounts): number {
   return input + cacheRead + cacheWrite
 }
 
-/** Tokens of the answer, those of its reasoning among them. */
+/** Tokens of the answer, including reasoning. */
 export function outputTokens({ output, reasoning }: TokenCounts): number {
   return output + reasoning
 }
 
-/** Prices of a model that writes: nano-USD per million tokens, and nano-USD of each request and search. */
+/** Prices of a text model: nano-USD per million tokens, and nano-USD per request and per search. */
 export interface TextPrice {
   readonly promptNanoPerMillion: number
   readonly cacheReadNanoPerMillion: number
@@ -100,9 +100,9 @@ export interface TextPrice {
   readonly completionNanoPerMillion: number
   readonly reasoningNanoPerMillion: number
   readonly requestNano: number
-  /** Nano-USD of a search of the web that the provider makes. */
+  /** Nano-USD of a web search by the provider. */
   readonly searchNano: number
-  /** Nano-USD per million tokens of sounds and pictures; absent: they cost what texts cost. */
+  /** Nano-USD per million tokens of sounds and pictures; absent: the same prices as for texts. */
   readonly media?: MediaFigures
 }
 
@@ -132,22 +132,22 @@ export function textCostNano(usage: TokenCounts, price: TextPrice): number {
   )
 }
 
-/** Cost of all buckets together and of what is no tokens, in whole nano-USD: rounded up once, at most COST_NANO_MAX. */
+/** Cost of all buckets, plus `otherNano` for everything that is not tokens, in whole nano-USD: rounded up once, at most COST_NANO_MAX. */
 export function pricedNano(buckets: readonly PricedTokens[], otherNano: number): number {
   let sum = 0
-  // Taking a pair apart makes an iterator.
+  // Destructuring the pair would create an iterator.
   for (const bucket of buckets) sum += bucket[0] * bucket[1]
-  // Every term is at least 0: where the sum is exact, each product was.
+  // Every term is at least 0, so if the sum is exact, each product is exact.
   return Math.min(
     COST_NANO_MAX,
     (Number.isSafeInteger(sum) ? wholeNano(sum) : largeNano(buckets)) + otherNano,
   )
 }
 
-/** Tokens that cost more than COST_NANO_MAX at the least price. */
+/** A number of tokens that costs more than COST_NANO_MAX even at the lowest price. */
 const TOKENS_COUNTED_MAX = 2 * COST_NANO_MAX * TOKENS_PER_PRICE
 
-/** A product of counts, which may have no end as a number. */
+/** A product of counts as a bigint; as a number it may be infinite. */
 export function exactCount(count: number): bigint {
   return BigInt(Math.min(count, TOKENS_COUNTED_MAX))
 }
@@ -167,8 +167,8 @@ export const NANO_PER_USD = 1_000_000_000
 const NANO_PLACES = 9
 
 /**
- * Whole nano-USD of a JSON number of USD: the nearest amount, and of two equally near ones the one farther
- * from zero. Computed from the number's decimal digits: a product would be rounded before this rounding.
+ * Whole nano-USD of a JSON number of USD: the nearest amount, and of two equally near ones, the one farther
+ * from zero. Computed from the number's decimal digits, since a product would already be rounded.
  * @param usd may be negative
  * @returns null when the number is not finite, or farther from zero than USD_MAX
  */
@@ -178,16 +178,16 @@ export function nanoOfUsd(usd: number): bigint | null {
 }
 
 /**
- * The JSON number of USD nearest to an amount in nano-USD. `nanoOfUsd` returns the same amount below 2²³
- * USD; above, numbers are more than a nano-USD apart.
+ * The JSON number of USD nearest to an amount in nano-USD. `nanoOfUsd` returns the same amount below 2²³ USD;
+ * above that, adjacent numbers are more than a nano-USD apart.
  */
 export function usdOfNano(nano: bigint | number): number {
-  // A division rounds once, and so does reading a decimal; a division would round a bigint above 2⁵³ twice.
+  // Below 2⁵³ a division rounds only once; a larger bigint would be rounded twice, so it is converted by parsing its decimal text, which rounds once.
   const whole = Number(nano)
   return Number.isSafeInteger(whole) ? whole / NANO_PER_USD : Number(`${nano}e-${NANO_PLACES}`)
 }
 
-/** Exact USD for people from whole nano-USD: `0.000000001`, `9.99`, `-10`; never `1e-9`. */
+/** Exact USD as text for people, from whole nano-USD: `0.000000001`, `9.99`, `-10`; never `1e-9`. */
 export function usdText(nano: number | bigint): string {
   const digits = String(nano < 0 ? -BigInt(nano) : BigInt(nano)).padStart(NANO_PLACES + 1, '0')
   const fraction = digits.slice(-NANO_PLACES).replace(/0+$/, '')

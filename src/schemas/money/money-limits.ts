@@ -1,15 +1,15 @@
 /** Named limits of money, each with its unit and its source. */
 
-/** USD of a budget, of a key's limit, of a top-up and of all credit: nine times their nano-USD fit a `bigint`. Decision. */
+/** USD of a budget, of a key's limit, of a top-up and of all credit: nine times this amount in nano-USD fits a Postgres `bigint`. Decision. */
 export const USD_MAX = 1_000_000_000
 /**
- * Nano-USD that one call costs at most, 9 million USD: numbers are exact up to there. Workspaces set the
- * prices of their own endpoints. Decision.
+ * The most nano-USD that one call can cost, 9 million USD: integers are exact up to this number. A bound is
+ * needed because workspaces set the prices of their own endpoints. Decision.
  */
 export const COST_NANO_MAX = Number.MAX_SAFE_INTEGER
 /**
- * Milliseconds that a change of a limit waits until the fronts have applied it before its answer says
- * `pending`; a hint takes a few milliseconds. Decision.
+ * Milliseconds for which a change of a limit waits for the fronts to apply it before the answer is `pending`;
+ * a notification takes a few milliseconds. Decision.
  */
 export const LIMITS_APPLIED_WAIT_MS_MAX = 500
 /** Characters of the note of a top-up. Decision. */
@@ -25,13 +25,13 @@ export const ACTIVITY_PAGE_DEFAULT = 100
 export const CLOSE_MS_MAX = 30_000
 
 /**
- * Milliseconds in which a call tries again while other fronts hold the money that it needs. Design §6.6;
+ * Milliseconds for which a call keeps trying while other fronts hold the money that it needs. Design §6.6;
  * Decision.
  */
 export const MONEY_TRIED_MS_MAX = 500
 /** Milliseconds between two attempts of a call to get money that other fronts hold. Design §6.6; Decision. */
 export const MONEY_TRY_MS = 75
-/** Milliseconds until a request for money or a flush without an answer is repeated. Decision. */
+/** Milliseconds after which an unanswered request for money, or an unanswered flush, is repeated. Decision. */
 export const LEND_REPEAT_MS = 200
-/** Milliseconds after which unused money goes back to the authority. Design §6.2. */
+/** Milliseconds after which unused money is returned to the authority. Design §6.2. */
 export const MONEY_IDLE_MS = 10_000

@@ -21,7 +21,7 @@ export interface RefusingLimit {
 
 /**
  * The refusal of a call by its first limit in this order: credit, the key's limit, then the broadest budget.
- * The field `availableNano` is what a call may cost to be covered.
+ * The field `availableNano` is the most that a call may cost to be covered.
  * @param refusing at least one
  */
 export function moneyRefused(refusing: readonly RefusingLimit[]): Outcome<never> {
@@ -36,7 +36,7 @@ export function moneyRefused(refusing: readonly RefusingLimit[]): Outcome<never>
     scope: kind,
     limit: usdOfNano(limit.limitNano),
     spend: usdOfNano(limit.spentNano),
-    // Without the held amount, the refusal would name a limit that seems to have room.
+    // Without the held amount, the limit in the refusal would seem to have money left.
     ...(heldNano > 0 && { held: usdOfNano(heldNano) }),
     max_cost: usdOfNano(boundNano),
     ...interval,
@@ -48,19 +48,19 @@ export function moneyRefused(refusing: readonly RefusingLimit[]): Outcome<never>
   return fail(failure, { fields, detail: detailOf(metadata, { cures }), metadata })
 }
 
-/** The maximum of tokens of a call that a limit of money refuses. */
+/** The token maximum of a call that a spending limit refuses. */
 export interface RefusedTokens {
   /** The member of the request, such as `max_tokens`. */
   readonly member: string
-  /** The most tokens of an answer that there is money for. */
+  /** The most tokens of an answer that the remaining money covers. */
   readonly affordable: number
-  /** Of the request; null: it has no maximum. */
+  /** The maximum in the request; null: it has none. */
   readonly asked: number | null
-  /** What stood for the maximum that the request lacks; null: nothing. */
+  /** The maximum that was assumed because the request has none; null: none. */
   readonly byDefault: number | null
 }
 
-/** The refusal of a call that writes a text, with the largest maximum that fits and how to send it. */
+/** The refusal of a text call, with the largest affordable maximum and how to send it. */
 export function withAffordable(failure: Failure, availableNano: number, tokens: RefusedTokens): Failure {
   const metadata: FailureMetadata = {
     ...failure.metadata,
@@ -74,13 +74,13 @@ export function withAffordable(failure: Failure, availableNano: number, tokens: 
   }
 }
 
-/** How the bound of a call that writes a text counts its prompt, which has far fewer tokens. */
+/** Explains how the bound of a text call counts the prompt, which has far fewer tokens. */
 const BOUND = ' (an upper bound that counts at least one token per byte of the request)'
 const TOO_LITTLE = 'The remaining amount does not cover the prompt and one output token. '
 
 function waysOut(availableNano: number, tokens: RefusedTokens): Pick<RefusalWords, 'cures' | 'why'> {
   if (availableNano <= 0) return { cures: [] }
-  // No maximum is small enough.
+  // Even the smallest maximum is not affordable.
   return tokens.affordable === 0 ? { cures: [], why: TOO_LITTLE } : { cures: curesOf(tokens) }
 }
 
@@ -104,11 +104,11 @@ export function costUnbounded(kinds: readonly AccountKind[], cause: UnboundedCau
   })
 }
 
-/** Why a cost has no bound; without members: nothing bounds its tokens. */
+/** Why a cost has no bound; without members: its tokens are unbounded. */
 export interface UnboundedCause {
   /** Tag of an endpoint without a price. */
   readonly unpriced?: string
-  /** What of the request has no bound. */
+  /** The part of the request that has no bound. */
   readonly unbounded?: Issue
 }
 
@@ -122,18 +122,18 @@ function causeOf({
     }
   if (unbounded === undefined)
     return { detail: 'Send `max_tokens`, or set `default_max_output_tokens` on the key.' }
-  // The message names the issue by itself.
+  // The message already contains the issue.
   return { detail: 'Without a spending limit, the call is allowed.', issues: [unbounded] }
 }
 
-/** In the order of reporting. */
+/** Kinds of accounts, in the order in which they are reported. */
 const ORDER = ['organization', 'key', 'workspace'] as const satisfies readonly AccountKind[]
 
 interface Kind {
   readonly failure: FailureName
   readonly limitSource: string
   readonly raise: string
-  /** What else helps when nothing is left that a smaller call could use. */
+  /** What else helps when the limit is used up, so that a smaller call would not help. */
   readonly elsewhere?: string
 }
 
@@ -148,7 +148,7 @@ const KINDS: Readonly<Record<AccountKind, Kind>> = {
   workspace: { failure: 'budget_exceeded', limitSource: 'budget', raise: 'raise the budget' },
 }
 
-/** Nano-USD that a call may cost at most to be covered by all of the limits. */
+/** The most nano-USD that a call may cost to be covered by all the limits. */
 function availableIn(refusing: readonly RefusingLimit[]): number {
   const rests = refusing.map(({ limit }) => limit.restNano ?? limit.limitNano - limit.spentNano)
   return Math.max(0, Math.min(...rests))
@@ -164,15 +164,15 @@ function heldOf({ limitNano, spentNano, restNano }: RefusingLimit['limit']): num
 }
 
 interface RefusalWords {
-  /** Cures that make the call smaller; none: the limit is used up. */
+  /** Ways to make the call smaller; none: the limit is used up. */
   readonly cures: readonly string[]
-  /** A sentence before the cures. */
+  /** A sentence before the remedies. */
   readonly why?: string
-  /** What the maximum cost of the call is. */
+  /** Explanation of the call's maximum cost. */
   readonly bound?: string
 }
 
-/** What is used, what the call may cost, and what helps. */
+/** The amount used, the possible cost of the call, and the remedies. */
 function detailOf(
   { scope, limit, spend, held, max_cost: cost, reset_at: resetAt }: FailureMetadata,
   { cures, why = '', bound = '' }: RefusalWords,

@@ -1,4 +1,4 @@
-/** The prices of a call: base, overrides by length and hour, modifiers by what the answer reports. */
+/** The prices of a call: base prices, overrides by length and hour, and modifiers by the reported tier. */
 import {
   TOKEN_PRICE_KEYS,
   type TierMember,
@@ -7,22 +7,22 @@ import {
 } from '../models/price-conditions.ts'
 import { MEDIA_KINDS, type TextPrice } from './costs.ts'
 
-/** Nano-USD per million tokens of each of TOKEN_PRICE_KEYS; ABSENT: no price of its own. */
+/** Nano-USD per million tokens of each of TOKEN_PRICE_KEYS; ABSENT: no separate price. */
 export type TokenPrices = readonly number[]
 export const ABSENT = -1
 
 export interface PriceFacts {
-  /** Tokens of the prompt, those of caches and of media among them. */
+  /** Tokens of the prompt, including cached tokens and media. */
   readonly promptTokens: number
-  /** Unix milliseconds at which the head of the request was written. */
+  /** Unix milliseconds at which the headers of the request were written. */
   readonly at: number
   readonly reported: Tiers
 }
 
 export interface Override {
-  /** The prompt has more tokens; -1: any prompt. */
+  /** Applies if the prompt has more tokens than this; -1: to any prompt. */
   readonly minPromptTokens: number
-  /** Minutes of the UTC day; equal: the whole day. Half open; over midnight where the end is smaller. */
+  /** Minutes of the UTC day, end excluded. Equal: the whole day. An end before the start: the window includes midnight. */
   readonly startMinute: number
   readonly endMinute: number
   /** Bit n: the day n of `Date.getUTCDay`. */
@@ -53,17 +53,17 @@ export interface AppliedConditions {
 export const NOTHING_APPLIED: AppliedConditions = { overrides: [], modifiers: [] }
 
 export interface ResolvedPrice extends TextPrice {
-  /** Nano-USD of a picture of the request, in addition to its tokens. */
+  /** Nano-USD for each picture in the request, in addition to its tokens. */
   readonly imageNano: number
-  /** False: the catalogue has no price of a search. */
+  /** False: the catalogue has no price for a search. */
   readonly isSearchPriced: boolean
   readonly applied: AppliedConditions
 }
 
-/** Prices of a call as its record keeps them. */
+/** Prices of a call, as stored in its record. */
 export type KeptPrice = Omit<ResolvedPrice, 'isSearchPriced'>
 
-/** Copies the prices alone: a resolved price may be its endpoint's, with the conditions. */
+/** Copies only the prices, since a resolved price may be the endpoint's object with its conditions. */
 export function keptPrice(price: KeptPrice): KeptPrice {
   return {
     promptNanoPerMillion: price.promptNanoPerMillion,
@@ -80,7 +80,7 @@ export function keptPrice(price: KeptPrice): KeptPrice {
   }
 }
 
-/** The dearest price of a token of the input, in whatever way it is read, and of the output. */
+/** The highest price of an input token, however it is read, and of an output token. */
 export interface DearestPrices {
   readonly inputNanoPerMillionMax: number
   readonly outputNanoPerMillionMax: number
@@ -89,7 +89,7 @@ export interface DearestPrices {
 export interface EndpointPrices extends ResolvedPrice, DearestPrices {
   /** Null: every call has the base prices. */
   readonly conditions: PriceConditions | null
-  /** What the account is set to where a call asks for no tier; absent: the usual one. */
+  /** The account's tier for calls that request none; absent: the default one. */
   readonly accountTier?: string
 }
 
@@ -98,8 +98,8 @@ export interface Priced {
 }
 
 /**
- * All prices of a call. Later overrides win for each key, modifiers apply in order to the result before, and
- * the defaults of absent prices come last. The whole call has these prices.
+ * All prices of a call. For each key, later overrides win. Then modifiers apply in order, and last the
+ * defaults replace absent prices. The prices apply to the whole call.
  */
 export function priceAt({ prices }: Priced, { promptTokens, at, reported }: PriceFacts): ResolvedPrice {
   const { conditions } = prices
@@ -117,7 +117,7 @@ export function priceAt({ prices }: Priced, { promptTokens, at, reported }: Pric
     }
   }
   const tokens = withDefaults(resolved)
-  // Written out: spreading two objects takes ten times as long as all of the above.
+  // Written without spreads: spreading two objects takes ten times as long as everything above.
   const price = {
     promptNanoPerMillion: tokens.promptNanoPerMillion,
     completionNanoPerMillion: tokens.completionNanoPerMillion,
@@ -134,7 +134,7 @@ export function priceAt({ prices }: Priced, { promptTokens, at, reported }: Pric
   return tokens.media === undefined ? price : { ...price, media: tokens.media }
 }
 
-/** Whether a call costs the same at two endpoints, whatever it reads and writes. */
+/** Whether a call costs the same at two endpoints, whatever its input and output. */
 export function isSamePrice(one: ResolvedPrice, other: ResolvedPrice): boolean {
   return (
     one === other ||
@@ -156,21 +156,21 @@ const SCALARS = [
   'isSearchPriced',
 ] as const
 
-/** What a call may come to, before it is sent. */
+/** The possible facts of a call before it is sent. */
 export interface PriceSpan {
   /** The most tokens of the prompt; null: not known. */
   readonly promptTokensMax: number | null
-  /** Unix milliseconds between which the head of the request is written. */
+  /** Unix milliseconds between which the headers of the request are written. */
   readonly from: number
   readonly until: number
-  /** Tiers that the answer may report, or not. */
+  /** Requested tiers, which the answer may or may not report. */
   readonly asked: Tiers
 }
 
 /**
- * The dearest prices that a call can come to: for each key the maximum of base and reachable overrides, with
- * and without each modifier that was asked for. Sound for every mixture of entries, since each step only
- * grows with each key.
+ * The highest prices that a call can have: for each key the maximum of the base price and reachable
+ * overrides, with and without each requested modifier. An upper bound for every combination of entries, since
+ * each step is monotonic in each key.
  */
 export function dearestPricesAt({ prices }: Priced, span: PriceSpan): DearestPrices {
   const { conditions } = prices
@@ -229,7 +229,7 @@ function isOpen({ startMinute, endMinute }: Override, minuteOfDay: number): bool
     : minuteOfDay >= startMinute || minuteOfDay < endMinute
 }
 
-/** A window opens at its start or at a midnight: between two of them it does not. */
+/** Whether a window is open at some time in the span. It opens only at its start or at midnight, so only these times are checked. */
 function opensWithin(override: Override, { from, until }: PriceSpan): boolean {
   const last = Math.floor(until / MINUTE_MS)
   const first = Math.floor(from / MINUTE_MS)
@@ -237,7 +237,7 @@ function opensWithin(override: Override, { from, until }: PriceSpan): boolean {
     (override.days & dayBit(minute)) !== 0 && isOpen(override, minute % DAY_MINUTES)
   if (isOpenAt(first)) return true
   const midnight = first - (first % DAY_MINUTES)
-  // Longer than a week: every window opens.
+  // In a span longer than a week, every window opens.
   const end = Math.min(last, first + 8 * DAY_MINUTES)
   for (let day = midnight; day <= end; day += DAY_MINUTES) {
     if (day > first && isOpenAt(day)) return true
@@ -269,7 +269,7 @@ function multiply(prices: number[], micro: number): void {
   }
 }
 
-/** Rounded up; the catalogue refuses a product that is no whole nano-USD per million tokens. */
+/** Rounded up; the catalogue refuses a product that is not a whole number of nano-USD per million tokens. */
 function multiplied(price: number, micro: number): number {
   const product = price * micro
   if (Number.isSafeInteger(product)) return Math.ceil(product / MICRO)
@@ -277,7 +277,7 @@ function multiplied(price: number, micro: number): number {
   return exact > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(exact)
 }
 
-/** Places of the keys: numbers, since a look-up by name takes longer than all of the rest. */
+/** Indexes of the keys, since a lookup by name takes longer than everything else. */
 const KEY = Object.fromEntries(TOKEN_PRICE_KEYS.map((key, index) => [key, index])) as Readonly<
   Record<TokenPriceKey, number>
 >
@@ -297,8 +297,9 @@ const [AUDIO, IMAGE, AUDIO_READ, AUDIO_OUTPUT] = [
 type TokenPart = Omit<TextPrice, 'requestNano' | 'searchNano'>
 
 /**
- * Missing cache prices are the prompt's, reasoning the completion's, and that of an hour in a cache is that
- * of five minutes. Missing prices of sounds and pictures are those of texts.
+ * A missing cache price is that of the prompt, a missing reasoning price that of the completion, and a
+ * missing price of a one-hour cache that of a five-minute cache. Missing prices of sounds and pictures are
+ * those of texts.
  */
 export function withDefaults(prices: TokenPrices): TokenPart {
   const prompt = priceOr(prices, PROMPT, 0)
@@ -337,7 +338,7 @@ const MEDIA = [AUDIO, IMAGE, AUDIO_READ, AUDIO_OUTPUT] as const
 const OUTPUT_KEYS: ReadonlySet<string> = new Set(['completion', 'internal_reasoning', 'audio_output'])
 const IS_OUTPUT: readonly boolean[] = TOKEN_PRICE_KEYS.map((key) => OUTPUT_KEYS.has(key))
 
-/** An absent price is that of another key, or 0. */
+/** An absent price equals that of another key, or 0, so it is never the highest. */
 export function dearestOf(prices: TokenPrices): DearestPrices {
   let [input, output] = [0, 0]
   for (let key = 0; key < prices.length; key += 1) {

@@ -1,6 +1,6 @@
-/** Decimal places of a price in USD per token, so that it is whole nano-USD per million tokens. */
+/** Decimal places of a price in USD per token; with these, the price is a whole number of nano-USD per million tokens. */
 export const TOKEN_PRICE_PLACES = 15
-/** Decimal places of a price per request, image or search, so that it is whole nano-USD. */
+/** Decimal places of a price per request, image or search; with these, the price is a whole number of nano-USD. */
 export const UNIT_PRICE_PLACES = 9
 
 /**
@@ -13,7 +13,7 @@ export function scaled(decimal: string, places: number): number | null {
   if (parts === null) return null
   const whole = (parts[1] ?? '').replace(/^0+/, '')
   const fraction = parts[2] ?? ''
-  // Workspaces write prices, of any length: a regular expression would start again at each of the zeros.
+  // Not a regular expression: workspaces write prices of any length, and it would start again at each zero.
   let end = fraction.length
   while (fraction[end - 1] === '0') end -= 1
   if (end > places || whole.length > SAFE_DIGITS) return null
@@ -21,7 +21,7 @@ export function scaled(decimal: string, places: number): number | null {
   return value > BigInt(Number.MAX_SAFE_INTEGER) ? null : Number(value)
 }
 
-/** The shortest decimal of a scaled one: `(20_000_000, 15)` is `0.00000002`. */
+/** The shortest decimal text of a scaled number: `(20_000_000, 15)` is `0.00000002`. */
 export function unscaled(value: number, places: number): string {
   const digits = String(value).padStart(places + 1, '0')
   const fraction = digits.slice(-places).replace(/0+$/, '')

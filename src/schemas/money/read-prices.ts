@@ -1,4 +1,4 @@
-/** Prices as the catalogue writes them, in the form that calls are priced with. */
+/** Converts prices of the catalogue to the form with which calls are priced, and back. */
 import type { Pricing } from '../models/models.ts'
 import {
   MULTIPLIER_PLACES,
@@ -84,7 +84,7 @@ function modifierOf(entry: PriceModifier): Modifier {
   return { member, tier, multiplierMicro: null, prices: tokenPrices(pricing), overrides }
 }
 
-/** Resolved prices in the words of the catalogue, all keys that a call can have. */
+/** Resolved prices in the form of the catalogue, with all keys that a call can have. */
 export function writtenPrice(price: KeptPrice): WrittenPrice {
   const token = (nanoPerMillion: number): string => unscaled(nanoPerMillion, TOKEN_PRICE_PLACES)
   const { media, applied } = price
@@ -109,7 +109,7 @@ export function writtenPrice(price: KeptPrice): WrittenPrice {
   }
 }
 
-/** A checked price can be counted; a bug of the check must not become a free call. */
+/** The number of a price that the check has accepted. Throws for null, so that a bug in the check does not make calls free. */
 export function counted(price: number | null): number {
   if (price === null) throw new Error('catalogue: a price was not checked')
   return price

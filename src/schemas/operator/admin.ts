@@ -121,7 +121,7 @@ export type AdminDeliveryShape = Static<typeof AdminDeliveryShape>
 export const ADMIN_JOB_STEPS = ['accepted', 'submitted', 'running', 'storing', 'ended'] as const
 export type AdminJobStep = (typeof ADMIN_JOB_STEPS)[number]
 
-/** GET /admin/jobs/{job_id}: the row of the list and further facts; never the prompt, a body or a callback URL. */
+/** GET /admin/jobs/{job_id}: the row of the list and further members, without the prompt, bodies and the callback URL. */
 export const AdminJobDetailsShape = Type.Object({
   ...AdminJobShape.properties,
   request_id: Type.String({ description: 'Id of the request that submitted the job.' }),

@@ -39,7 +39,7 @@ export const OrganizationId = Type.String({
   description:
     "Id of another organization, which only the operator's keys may name; defaults to the organization of the key.",
 })
-/** Query of every call about an organization, which a call's body may name as well. */
+/** Query of every call about an organization; a call's body may also name the organization. */
 export const OrganizationQuery = Type.Object({ organization_id: Type.Optional(OrganizationId) })
 export type OrganizationQuery = Static<typeof OrganizationQuery>
 /** Body of PATCH /caps. Omitted members keep their value. */

@@ -14,16 +14,16 @@ import {
   HISTORY_SECONDS_KEPT,
 } from './admin-port-limits.ts'
 
-/** Points of a line where the request names no grain. Decision. */
+/** Points of a line when the request names no grain. Decision. */
 export const HISTORY_POINTS_WANTED = 720
 
 const MINUTE_S = 60
 /** Seconds of the coarsest grain. */
 export const HISTORY_HOUR_S = 3_600
-/** Seconds by which a range may be older than what is kept: the request was on its way. */
+/** Seconds by which a range may begin before the kept data, to allow for the time of the request. */
 const LATE_S = 60
 
-/** Seconds of one point, and seconds that the grain reaches back. */
+/** Seconds of one point, and seconds for which the grain is kept. */
 const GRAINS: Readonly<Record<HistoryGrain, { readonly seconds: number; readonly reachS: number }>> = {
   second: { seconds: 1, reachS: HISTORY_SECONDS_KEPT },
   ten_seconds: { seconds: 10, reachS: HISTORY_SECONDS_KEPT },
@@ -38,11 +38,11 @@ const METRICS_OF: Readonly<Partial<Record<HistoryBy, readonly HistoryMetric[]>>>
   key: ['requests', 'refused', 'failed', 'cost', 'latency'],
 }
 
-/** A checked request for lines. Times are seconds since 1970, whole grains. */
+/** A checked request for lines. Times are Unix seconds, rounded to whole grains. */
 export interface HistoryInput {
   readonly metric: HistoryMetric
   readonly by: HistoryBy
-  /** The only name with lines; left out: the largest names. */
+  /** The only name with lines; absent: the names with the largest values. */
   readonly name?: string
   readonly grainS: number
   readonly sinceS: number
@@ -56,7 +56,7 @@ export interface HistoryFault {
   readonly expected: string
 }
 
-/** @returns the request as it can be answered at `nowMs`, or its first fault */
+/** @returns the request, limited to the data available at `nowMs`, or its first fault */
 export function historyInput(
   { metric = 'requests', by = 'all', name, grain, from, to }: GetHistoryQuery,
   nowMs: number,
@@ -86,7 +86,7 @@ export function historyInput(
     sinceS: Math.floor(sinceS / seconds) * seconds,
     untilS: Math.ceil(untilS / seconds) * seconds,
   }
-  // The oldest points of a request that was on its way are left out.
+  // The oldest points are left out if they expired while the request was sent.
   if (aligned.untilS - aligned.sinceS > HISTORY_POINTS_MAX * seconds + LATE_S)
     return {
       path: '/grain',

@@ -20,11 +20,11 @@ export type HistoryMetric = (typeof HISTORY_METRICS)[number]
 /** Names of grains, the finest first. */
 export const HISTORY_GRAINS = ['second', 'ten_seconds', 'minute', 'ten_minutes', 'hour'] as const
 export type HistoryGrain = (typeof HISTORY_GRAINS)[number]
-/** The quantiles of latencies; each is a line of its own. */
+/** The quantiles of latencies; each is a separate line. */
 export const HISTORY_QUANTILES = ['p50', 'p90', 'p99'] as const
 export type HistoryQuantile = (typeof HISTORY_QUANTILES)[number]
 export const HISTORY_UNITS = ['per_second', 'usd_per_minute', 'ms'] as const
-/** What an event says; `start` is also what a deployment of another version begins with. */
+/** Kinds of events; `start` also marks the beginning of a deployment of another version. */
 export const HISTORY_EVENTS = [
   'start',
   'reload',

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox'
 
-/** The number of processes that serve, and the number that should. */
+/** The number of ready processes, and the wanted number. */
 const Served = { ready: Type.Integer(), wanted: Type.Integer() }
 /** Processes whose number `sluice scale` changes; `configured` is the number in the settings. */
 const Scaled = Type.Object({ ...Served, configured: Type.Integer() })
@@ -42,7 +42,7 @@ export const ReadinessView = Type.Object({
 })
 export type ReadinessView = Static<typeof ReadinessView>
 
-/** Null: there was no measurement in the time. */
+/** Null: no measurement in this period. */
 const measuredMs = (description: string) => Type.Union([Type.Number(), Type.Null()], { description })
 
 const OperationView = Type.Object({

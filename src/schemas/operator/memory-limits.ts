@@ -8,22 +8,22 @@ import { UNREAD_ANSWERS_BYTES_MAX } from '../limits/share-limits.ts'
 /**
  * MiB of the old generation of a front's own heap. 50,000 calls in flight take about 200 MiB, full caches
  * 100, and a catalogue of 100,000 models 300. A front whose heap is full ends with SIGABRT and is replaced.
- * Without this limit V8 would choose its own, a part of the machine's memory. Decision.
+ * Without this limit V8 would choose one as a share of the machine's memory. Decision.
  */
 export const FRONT_HEAP_MIB = 768
 /**
- * MiB of the heap of the thread that seals and opens secrets. Secrets lie outside of the heap, which holds
- * the code. Decision.
+ * MiB of the heap of the thread that encrypts and decrypts secrets. Secrets are outside the heap, which
+ * contains the code. Decision.
  */
 export const BRIEF_HEAP_MIB = 64
 /**
- * MiB of the heap of the thread that reads large bodies. A 32 MiB body of short strings takes 330, and one
- * of JSON_VALUES_MAX integers of 17 digits, which is written in another form, no more; parsed answers stay
- * below this limit too. Decision.
+ * MiB of the heap of the thread that reads large bodies. A 32 MiB body of short strings takes 330 MiB. A
+ * translated body of JSON_VALUES_MAX integers with 17 digits takes no more, and parsed answers also stay
+ * below this limit. Decision.
  */
 export const LONG_HEAP_MIB = 768
 /**
- * MiB of a front outside of the heaps: code, stacks, session threads, and the memory of the system and the
+ * MiB of a front outside the heaps: code, stacks, session threads, and the memory of the system and the
  * library for 50,000 connections. Decision.
  */
 export const FRONT_REST_MIB = 320

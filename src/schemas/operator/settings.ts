@@ -9,7 +9,7 @@ import { GENERATION_DAYS_DEFAULT } from '../inference/inference-limits.ts'
 
 /** Most milliseconds that SLUICE_STREAM_HOLD_MS allows. Decision. */
 export const STREAM_HOLD_MS_MAX = 600_000
-/** Most long calls that SLUICE_STREAMS allows a front; each takes a file descriptor. Decision. */
+/** The most concurrent long calls per front that SLUICE_STREAMS may set; each needs a file descriptor. Decision. */
 export const UPSTREAM_LONG_CALLS_MAX = 16_384
 /** Days of a retention setting. Decision. */
 export const KEPT_DAYS_MAX = 3_650
@@ -22,12 +22,12 @@ export const VIDEO_CLIP_DAYS_MAX = 3_650
 
 const ROOT_KEY = '([0-9a-f]{16}:)?[A-Za-z0-9+/=_-]{43,64}'
 const ROOT_KEYS = `^[\\s,]*${ROOT_KEY}([\\s,]+${ROOT_KEY})*[\\s,]*$`
-/** Excludes text that a server or a library on the way would take for another place. A key has at most 1,024 bytes. */
+/** Excludes text that a server or a library would read as a different location. A key has at most 1,024 bytes. */
 const BUCKET = 's3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](?!.*/\\.{1,2}(/|$))(/[!-~]{0,128})?'
-/** A mistyped `s3://`, or another service, must not become a folder of that name. */
+/** A mistyped `s3://`, or the URL of another service, must not become a folder of that name. */
 const FOLDER = '(?![sS]3:|[A-Za-z][A-Za-z0-9+.-]*://|\\s).*\\S'
 
-/** One exact name: no wildcard, no port, and no address, since an address belongs to no region. */
+/** One exact name: no wildcard, no port, and no IP address, since an address has no region. */
 const HOST_NAME =
   '^(?=.{1,254}$)(?!.*\\.[0-9]+\\.?$)[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*\\.?$'
 
@@ -39,7 +39,7 @@ const ORIGIN =
 /**
  * Every setting of the product, by its name in the environment and in the file that `SLUICE_CONFIG` names.
  * The environment wins. `expected` is the text of a problem report; `mask` marks texts that may contain a
- * password, and `'whole'` texts that are a secret from end to end.
+ * password, and `'whole'` marks texts that are entirely secret.
  */
 export const Settings = Type.Object({
   SLUICE_HOST: address(),

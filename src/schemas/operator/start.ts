@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox'
 
-/** Calls by which a provider's model is tried. */
+/** Kinds of calls with which a provider's model is tested. */
 export const TRIAL_KINDS = ['chat', 'embeddings'] as const
 
 const StartProvider = Type.Object({

@@ -4,7 +4,7 @@ import { PresetParams, PresetQuery } from './presets.ts'
 
 const nullable = <T extends TSchema>(shape: T) => Type.Union([shape, Type.Null()])
 
-/** A text that is not the number of a version matches no version. */
+/** A text that is not a version number matches no version. */
 export const PresetVersionParams = Type.Object({
   ...PresetParams.properties,
   version: Type.String({ minLength: 1, description: 'Number of the version.' }),
@@ -12,7 +12,7 @@ export const PresetVersionParams = Type.Object({
 
 const NUMBER = new RegExp(`^[1-9][0-9]{0,${PRESET_VERSION_DIGITS_MAX - 1}}$`)
 
-/** Null for a text that is not the number of a version. */
+/** Null for a text that is not a version number. */
 export function versionNumber(text: string): number | null {
   return NUMBER.test(text) ? Number(text) : null
 }

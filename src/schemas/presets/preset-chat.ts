@@ -22,7 +22,7 @@ const OPEN = { additionalProperties: true } as const
 
 const TextPart = Type.Object({ type: Type.Literal('text'), text: Type.String() }, OPEN)
 const Texts = Type.Union([Type.String(), Type.Array(TextPart)])
-/** Parts without a description here are checked by their type alone. */
+/** Only the type is checked for parts without a schema here. */
 const Content = Type.Union([
   Type.String(),
   Type.Array(
@@ -122,7 +122,7 @@ const OWN = {
   transforms: optional(nullable(Type.Array(Type.String()))),
 }
 
-/** The fields of the body below that a preset keeps: those that its caller would miss. */
+/** The fields of the body below that a preset keeps: those whose loss its caller would notice. */
 export const CHAT_KEPT = Type.Object({ ...OPENAI_KEPT, ...OWN })
 
 /** Body of POST /presets/{slug}/chat/completions. B2.2; other fields are ignored. */

@@ -8,7 +8,7 @@ import { MESSAGES_KEPT } from './preset-messages.ts'
 import { mentionsPreset } from './preset-references.ts'
 import { RESPONSES_KEPT } from './preset-responses.ts'
 
-/** Names that a version lists of the fields that it ignored. Decision. */
+/** The most names of ignored fields that a version lists. Decision. */
 export const PRESET_IGNORED_MAX = 64
 /** Characters of the name of an ignored field. Decision. */
 export const PRESET_IGNORED_CHARS_MAX = 64
@@ -30,11 +30,11 @@ type Body = Readonly<Record<string, unknown>>
 interface Form {
   readonly kept: TSchema & { readonly properties: Readonly<Record<string, TSchema>> }
   readonly systemPrompt: (body: Body) => string | null
-  /** Fields that become the system prompt, with all their contents. */
+  /** Fields whose whole content becomes the system prompt. */
   readonly prompts: readonly string[]
 }
 
-/** Fields that the forms know and do not keep: reported first when not all names can be. */
+/** Fields that the forms know but do not keep; they are reported first when not all names can be reported. */
 const PASSING = [
   'messages',
   'input',
@@ -54,7 +54,7 @@ const PASSING = [
   'prediction',
 ]
 
-/** Of the fields that a request had ignored those that its form does not know. */
+/** The ignored fields of a request that its form does not know. */
 export function unknownFields(ignored: readonly string[]): readonly string[] {
   return ignored.filter((name) => !PASSING.includes(name))
 }
@@ -127,7 +127,7 @@ function refusalOf(body: Body): Outcome<never> | null {
   })
 }
 
-/** Paths of models that are presets themselves: presets would follow each other in chains and circles. */
+/** Paths of models that are themselves presets, which would allow chains and cycles of presets. */
 function chainedModels({ model, models }: Body): readonly string[] {
   const fallbacks = (Array.isArray(models) ? models : []).map(
     (each: unknown, at) => [`/models/${at}`, each] as const,
@@ -176,7 +176,7 @@ function textsOf(content: unknown): readonly string[] {
     : (content as readonly { readonly text: string }[]).map(({ text }) => text)
 }
 
-/** Fields that the form knows come before the caller's own, in order; a name may be as long as a body. */
+/** Names to report, shortened, since a name may be as long as a body: known fields first, then the caller's, in order. */
 function shownNames(names: readonly string[]): readonly string[] {
   const known = names.filter((name) => PASSING.includes(name))
   const others = names.filter((name) => !PASSING.includes(name)).sort()

@@ -3,7 +3,7 @@ import { CacheControl, Flag, Free, KEPT, nullable, optional, PASSING, oneOf, Wor
 
 const OPEN = { additionalProperties: true } as const
 
-/** Parts without a description here are checked by their type alone. */
+/** Only the type is checked for parts without a schema here. */
 const Content = Type.Union([
   Type.String(),
   Type.Array(
@@ -66,7 +66,7 @@ const OWN = {
   speed: Word,
 }
 
-/** The fields of the body below that a preset keeps: those that its caller would miss. */
+/** The fields of the body below that a preset keeps: those whose loss its caller would notice. */
 export const MESSAGES_KEPT = Type.Object({ ...KEPT, ...OWN })
 
 /** Body of POST /presets/{slug}/messages. B2.2; other fields are ignored. */

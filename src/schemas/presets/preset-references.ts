@@ -28,7 +28,7 @@ const STANDS_IN =
 /** A preset in addition to `model`, or instead of it. */
 export const PresetName = named(STANDS_IN)
 
-/** The same for models that write, which take presets of each other's forms. */
+/** The same for text models, whose calls accept presets saved in any of their dialects. */
 export const TextPresetName = named(
   `${STANDS_IN} A preset saved in another format is translated; the header \`x-sluice-dropped\` names fields ` +
     'that cannot be translated.',

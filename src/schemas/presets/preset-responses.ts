@@ -17,7 +17,7 @@ import {
 
 const OPEN = { additionalProperties: true } as const
 
-/** Types of items in `input`; includes items that a session sends again, the providers' own among them. */
+/** Types of items in `input`; includes items that a session sends again, also those of providers. */
 const ITEM_TYPES = [
   'reasoning',
   'function_call',
@@ -53,7 +53,7 @@ const ITEM_TYPES = [
   'program_output',
 ]
 
-/** Parts without a description here are checked by their type alone. */
+/** Only the type is checked for parts without a schema here. */
 const ContentPart = Type.Union([
   Type.Object({ type: Type.Literal('input_text'), text: Type.String() }, OPEN),
   Type.Object({ type: Type.Literal('output_text'), text: Type.String() }, OPEN),
@@ -83,7 +83,7 @@ const InputItem = Type.Union([
   ),
 ])
 
-/** Tools that providers run; Sluice knows them by their type alone. */
+/** Tools that providers run; Sluice knows only their types. */
 const HOSTED_TOOLS = [
   'web_search_preview',
   'web_search_preview_2025_03_11',

@@ -2,30 +2,30 @@ import { textOf, type Failure, type FailureName } from '../failures.ts'
 import type { FailureMetadata, Issue } from '../failure-metadata.ts'
 import type { SchemaNames } from './schema-names.ts'
 
-/** Characters of the JSON in which the log keeps why a call failed; the last issues are left out. Decision. */
+/** Characters of the JSON with a call's failure reason in the log; if it is longer, the last issues are left out. Decision. */
 export const FAILURE_REASON_CHARS_MAX = 1_024
-/** Characters of what was expected of one input there. Decision. */
+/** Characters of the expected value of one input in this JSON. Decision. */
 export const REASON_EXPECTED_CHARS_MAX = 160
 
-/** An input that was wrong: its JSON pointer, and what was expected; null: the caller's words are in that. */
+/** An invalid input: its JSON pointer and the expected value; null: the expected value contains the caller's words. */
 export interface LoggedIssue {
   readonly path: string
   readonly expected: string | null
 }
 
 /**
- * Why a call failed, as the request log keeps it: nothing of the content of a call, no key, and no word that a
- * caller or a provider chose.
+ * Why a call failed, for the request log. Contains no content of the call, no key, and no words chosen by a
+ * caller or a provider.
  */
 export interface FailureReason {
-  /** The message of the answer, where Sluice made all of it of its own words and numbers. */
+  /** The message of the answer, if it consists only of Sluice's own words and numbers. */
   readonly message?: string
   readonly issues?: readonly LoggedIssue[]
-  /** Limits, amounts and kinds by their names. */
+  /** Limits, amounts and kinds, by name. */
   readonly facts?: Readonly<Record<string, string | number>>
 }
 
-/** Failures whose whole text is made of Sluice's own words, of numbers and of names of the catalogue. */
+/** Failures whose whole text consists of Sluice's own words, numbers and names of the catalogue. */
 const OWN_WORDS: ReadonlySet<FailureName> = new Set([
   'credit_exhausted',
   'key_limit_exceeded',
@@ -37,7 +37,7 @@ const OWN_WORDS: ReadonlySet<FailureName> = new Set([
   'file_too_large',
 ])
 
-/** Fields of failures with a number, a word of Sluice's own, or names of the catalogue. */
+/** Fields of failures that contain a number, one of Sluice's own words, or names of the catalogue. */
 const FIELDS = [
   ...['status', 'connection', 'rule', 'refusal', 'holder', 'estimated', 'limit', 'unit', 'hops'],
   ...['nearest', 'variables'],
@@ -57,7 +57,7 @@ const FACTS = [
   'default_max_output_tokens',
 ] as const satisfies readonly (keyof FailureMetadata)[]
 
-/** Null: its name is all that there is. */
+/** Null: only the name of the failure is known. */
 export function reasonOf(failure: Failure, names: SchemaNames): FailureReason | null {
   const facts = factsOf(failure)
   const hasFacts = Object.keys(facts).length > 0
@@ -70,15 +70,15 @@ export function reasonOf(failure: Failure, names: SchemaNames): FailureReason | 
   return bounded(reason)
 }
 
-/** The limit that refused a call: its owner, and the interval of a limit of money. */
+/** The limit that refused a call: its owner, and for a spending limit its interval. */
 export function limitOf({ metadata }: Failure): string | null {
   if (metadata?.scope === undefined) return null
   return metadata.interval === undefined ? metadata.scope : `${metadata.scope} ${metadata.interval}`
 }
 
-/** A provider's own words may be in the detail of its failures, but not where there was no answer. */
+/** Whether the text contains no words of a provider. The detail of a provider's failure may contain them, but not if the provider sent no answer. */
 function isOwnWords({ name, fields, metadata }: Failure): boolean {
-  // The text would name the first of them by its whole pointer.
+  // The text would contain the whole pointer of the first issue.
   if (metadata?.issues !== undefined) return false
   return OWN_WORDS.has(name) || (name === 'upstream_failed' && fields?.['connection'] !== undefined)
 }
@@ -91,7 +91,7 @@ function factsOf({ fields, metadata }: Failure): Record<string, string | number>
   }
   for (const fact of FACTS) {
     const value = metadata?.[fact]
-    // The instant of a rate differs from call to call: it would keep calls from sharing a reason.
+    // The reset time of a rate limit differs from call to call, so calls could not share a reason.
     if (value !== undefined && (fact !== 'reset_at' || metadata?.interval !== undefined)) facts[fact] = value
   }
   return facts
@@ -106,10 +106,10 @@ function issueOf({ path, expected }: Issue, names: SchemaNames): LoggedIssue {
   return { path: pointer, expected: isLong ? `${expected.slice(0, REASON_EXPECTED_CHARS_MAX)}…` : expected }
 }
 
-/** Characters of a caller's word that no other text has by chance. */
+/** Length from which a caller's word is unlikely to occur in another text by chance. */
 const TELLING_CHARS = 6
 
-/** Without the last issues, where the whole is too long; null: nothing is left. */
+/** The reason without its last issues if it is too long; null: nothing is left. */
 function bounded(reason: FailureReason): FailureReason | null {
   const { issues = [], ...rest } = reason
   for (let kept = issues.length; kept > 0; kept--) {
@@ -120,7 +120,7 @@ function bounded(reason: FailureReason): FailureReason | null {
   return isEmpty || JSON.stringify(rest).length > FAILURE_REASON_CHARS_MAX ? null : rest
 }
 
-/** A reason as one line for people; empty: its facts already say all. */
+/** A reason as one line for people; empty: the facts already contain everything. */
 export function reasonText(reason: {
   readonly message: string | null
   readonly issues: readonly LoggedIssue[]

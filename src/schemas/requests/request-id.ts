@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 
-/** Request ids that Sluice makes: a prefix of one process, and a number in it. */
+/** Request ids made by Sluice: a prefix of one process, and a number within the process. */
 
 const PREFIX_CHARS = 12
 /** Characters of the number. */
@@ -30,9 +30,9 @@ export function requestIdPrefix(bits: bigint): string {
 }
 
 /**
- * The number of an id that has the form of those that Sluice makes, which callers may choose too; null for
- * another one. Reads characters, as each call of a busy node comes here: three times as fast as a pattern and
- * `parseInt`.
+ * The number in an id of the form that Sluice makes (callers may choose such ids too); null for any other id.
+ * Reads single characters, three times as fast as a pattern and `parseInt`, since it runs for each call of a
+ * busy node.
  */
 export function numberOfRequestId(id: string): number | null {
   if (id.length !== PREFIX_CHARS + NUMBER_CHARS) return null

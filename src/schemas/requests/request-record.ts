@@ -1,9 +1,9 @@
-/** A finished call on its way to the request log: numbers alone. A text is its number in a list that all calls of a batch share; 0: none. */
+/** A finished call for the request log, as numbers only. A text is represented by its number in a list that all calls of a batch share; 0: none. */
 
-/** In place of a figure that is not known; no figure is negative. */
+/** Stands for an unknown figure; no figure is negative. */
 export const UNKNOWN = -1
 
-/** The places of a call's numbers. */
+/** The indexes of a call's numbers. */
 export const FIGURE = {
   /** Unix milliseconds. */
   endedMs: 0,
@@ -25,7 +25,7 @@ export const FIGURE = {
   weight: 16,
   /** Of `FLAG`. */
   flags: 17,
-  /** Texts from here to `limit`. */
+  /** The figures from here to `limit` are texts. */
   organization: 18,
   workspace: 19,
   key: 20,
@@ -34,9 +34,9 @@ export const FIGURE = {
   provider: 23,
   error: 24,
   limit: 25,
-  /** Of the batch's list of failed attempts. */
+  /** A number in the batch's list of failed attempts. */
   failed: 26,
-  /** Unix milliseconds in which the ledger has the payment. */
+  /** Unix milliseconds of the payment in the ledger. */
   paidMs: 27,
 } as const
 
@@ -58,16 +58,16 @@ export type Reason = readonly [place: number, number: number]
 
 /** Finished calls of one front. */
 export interface RequestBatch {
-  /** A decimal number that no other batch has: a batch that is written twice is there once. */
+  /** A unique decimal number, so that a batch that is written twice is stored once. */
   readonly id: string
   /** FIGURES numbers for each call. */
   readonly figures: Float64Array
   /** Of each call. */
   readonly requestIds: readonly string[]
-  /** Text 1 and the following ones. */
+  /** The texts, counted from 1. */
   readonly names: readonly string[]
-  /** Failed attempts and reasons of failures as JSON; the first has the number 1. */
+  /** Failed attempts and failure reasons as JSON, numbered from 1. */
   readonly failed: readonly string[]
-  /** Calls with the reason of their failure: the place of the call, and the number of its JSON in `failed`. */
+  /** Failed calls with a reason: the index of the call, and the number of the reason's JSON in `failed`. */
   readonly reasons: readonly Reason[]
 }

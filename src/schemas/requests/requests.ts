@@ -12,7 +12,7 @@ import {
   REQUESTS_PAGE_MAX,
 } from './request-limits.ts'
 
-/** Characters of a key's hash that a filter names at least. Decision. */
+/** The fewest characters of a key's hash in a filter. Decision. */
 export const REQUESTS_KEY_PREFIX_MIN = 6
 
 const nullable = <T extends TSchema>(shape: T, description: string) =>
@@ -26,7 +26,7 @@ const milliseconds = (description: string) => nullable(Type.Number({ minimum: 0 
 /** Milliseconds in a minute. */
 const MINUTE_MS = 60_000
 
-/** The forms of an answer: a page of JSON, or the same rows as a table or as one object a line. */
+/** The forms of an answer: a page of JSON, or the same rows as CSV or as one JSON object per line. */
 export const REQUEST_FORMATS = ['json', 'csv', 'ndjson'] as const
 export type RequestFormat = (typeof REQUEST_FORMATS)[number]
 

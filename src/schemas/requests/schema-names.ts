@@ -9,12 +9,12 @@ interface Shape {
   readonly items?: TSchema
 }
 
-/** What stands for a name that no schema has. */
+/** Replaces a name that is in no schema. */
 const UNKNOWN_NAME = '*'
-/** An index of a list; longer numbers are in no list that a body may have. */
+/** An index of a list; no list in a body is long enough for longer numbers. */
 const INDEX = /^\d{1,6}$/
 
-/** The names of members that schemas have: all others in a JSON pointer are words of the caller. */
+/** The names of members in the schemas; all other names in a JSON pointer are words of the caller. */
 export class SchemaNames {
   readonly #names = new Set<string>()
   /** Names of members that may be lists. */
@@ -27,7 +27,7 @@ export class SchemaNames {
     for (const name of more) this.#names.add(name)
   }
 
-  /** A pointer with `*` in place of each word of the caller. @returns these words, too */
+  /** Replaces each word of the caller in a pointer by `*`. @returns the pointer and the replaced words */
   mask(path: string): { readonly pointer: string; readonly masked: readonly string[] } {
     const masked: string[] = []
     let isInList = false
@@ -46,7 +46,7 @@ export class SchemaNames {
     const { type, anyOf = [], properties = {}, patternProperties = {}, items }: Shape = schema
     const { additionalProperties: others }: Shape = schema
     if (name !== null && type === 'array') this.#lists.add(name)
-    // A schema that several members share is a list by the name of each of them.
+    // If several members share a list schema, each of their names counts as a list.
     for (const one of anyOf) this.#add(one, name, seen)
     if (seen.has(schema)) return
     seen.add(schema)

@@ -22,7 +22,7 @@ export const UpdateMappingBody = Type.Object({ role: Role })
 export type UpdateMappingBody = Static<typeof UpdateMappingBody>
 
 export const MappingParams = Type.Object({ id: Id })
-/** Parameters of a read, whose row has no 400: a text that is not a UUID is unknown. */
+/** Parameters of a read. The operation has no status 400, so a text that is not a UUID counts as an unknown id. */
 export const ReadMappingParams = Type.Object({ id: Type.String({ minLength: 1 }) })
 export const SyncJobParams = Type.Object({ id: Type.String({ minLength: 1 }) })
 
@@ -96,14 +96,14 @@ export type SyncJobShape = Static<typeof SyncJobShape>
 
 export const SyncJobAnswer = Type.Object({ data: SyncJobShape })
 
-/** What a mapping is made of, as a query. */
+/** The members of a mapping, as a query. */
 export const MappingPreviewQuery = Type.Object({
   scim_group_id: Type.String({ minLength: 1, description: "Id of the identity provider's group." }),
   workspace_id: Type.String({ minLength: 1, description: 'UUID of the workspace.' }),
   role: Type.Enum([...MEMBER_ROLES], { description: 'Role that the mapping would grant.' }),
 })
 
-/** GET /admin/mapping-preview: members of the group, by what the mapping would do to them. */
+/** GET /admin/mapping-preview: numbers of group members, by the effect of the mapping on them. */
 export const MappingPreviewShape = Type.Object({
   joining: Type.Integer({ minimum: 0, description: 'Number of users who would become members.' }),
   promoted: Type.Integer({ minimum: 0, description: 'Number of members who would become admins.' }),

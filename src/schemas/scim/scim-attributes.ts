@@ -9,7 +9,7 @@ export const PATCH_SCHEMA = 'urn:ietf:params:scim:api:messages:2.0:PatchOp'
 /** A SCIM resource, or a complex value of one. */
 export type Attributes = Readonly<Record<string, unknown>>
 
-/** Attributes of which a user may have several values; each is an array of objects with `value`. */
+/** Attributes with several values; each is an array of objects with `value`. */
 export const MULTI_VALUED: ReadonlySet<string> = new Set([
   'emails',
   'phoneNumbers',
@@ -84,12 +84,12 @@ const NAMES = [
 ]
 const CANONICAL = new Map(NAMES.map((name) => [name.toLowerCase(), name]))
 
-/** An attribute's name in the spelling of RFC 7643 §2.1; an unknown name stays as it is. */
+/** An attribute's name in the spelling of RFC 7643 §2.1; an unknown name is returned unchanged. */
 export function canonicalName(name: string): string {
   return CANONICAL.get(name.toLowerCase()) ?? name
 }
 
-/** Names that every object has: as names of attributes they would reach the prototype that all objects share. */
+/** Names that every object inherits: used as attribute names, they would access the shared prototype. */
 export function isReserved(name: string): boolean {
   return name in Object.prototype || name === 'prototype'
 }
@@ -98,7 +98,7 @@ export function isComplex(value: unknown): value is Attributes {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** The value with canonical names at every depth, and without reserved names. The later of two equal names counts. */
+/** The value with canonical names at every depth, and without reserved names. Of two equal names, the later one counts. */
 export function canonical(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(canonical)
   return isComplex(value) ? canonicalMembers(value) : value

@@ -6,7 +6,7 @@ export const SCIM_CONTENT_TYPE = 'application/scim+json'
 
 export const SCIM_ERROR_SCHEMA = 'urn:ietf:params:scim:api:messages:2.0:Error'
 
-/** Words of RFC 7644 table 9. */
+/** Values of `scimType`. RFC 7644 table 9. */
 export type ScimErrorType =
   | 'invalidFilter'
   | 'tooMany'

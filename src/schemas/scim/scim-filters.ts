@@ -20,8 +20,8 @@ export const NOT_WELL_FORMED = 'The filter is not well-formed.'
 /**
  * A filter within its bounds, as a tree. Failure: scim_filter_invalid. RFC 7644 §3.4.2.2.
  *
- * The parser gets a number instead of each literal: it would double the escapes of a literal, and its time
- * doubles within an unclosed literal.
+ * Each literal is replaced by a number for the parser, since the parser would double the escapes of a literal
+ * and needs exponential time for an unclosed one.
  */
 export function parsedFilter(filter: string): Outcome<Filter> {
   if (filter.length > SCIM_FILTER_CHARS_MAX)
@@ -62,7 +62,7 @@ function restored(filter: Filter, literals: readonly string[]): Filter {
   return { ...filter, compValue: isTruth(filter.attrPath) ? (booleanOf(text) ?? text) : text }
 }
 
-/** Entra compares these attributes with texts (`roles[primary eq "True"]`), which equal no boolean. */
+/** Whether Entra compares the attribute with a text (`roles[primary eq "True"]`), although its value is a boolean. */
 function isTruth(attrPath: string): boolean {
   return /(?:^|[.:])(?:active|primary)$/i.test(attrPath)
 }

@@ -15,8 +15,8 @@ import {
 } from './scim-limits.ts'
 
 /*
- * Operations check the bodies by themselves: names of attributes have no case (RFC 7643 §2.1), and identity
- * providers send booleans as texts. The shapes are for readers.
+ * Operations check the bodies themselves: attribute names are case-insensitive (RFC 7643 §2.1), and identity providers send booleans as texts.
+ * The shapes are only documentation.
  */
 
 const described = (description: string) => Type.Optional(Type.Unknown({ description }))

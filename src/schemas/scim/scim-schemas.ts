@@ -52,7 +52,7 @@ function complex(
   return attribute(name, description, { type: 'complex', subAttributes, ...traits })
 }
 
-/** An attribute with several values of one kind, each with members that distinguish them. RFC 7643 §2.4. */
+/** A multi-valued attribute; each value has members that distinguish it from the others. RFC 7643 §2.4. */
 function several(
   name: string,
   description: string,

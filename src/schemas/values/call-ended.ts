@@ -15,7 +15,7 @@ const FAILURE_OF: Readonly<Record<CallEnded['why'], FailureName>> = {
   drain: 'draining',
 }
 
-/** The failure for an aborted signal; a signal with another reason means that the client left. */
+/** The failure for an aborted signal; any other reason means that the client disconnected. */
 export function endedBy({ reason }: AbortSignal): Failure {
   return { name: reason instanceof CallEnded ? FAILURE_OF[reason.why] : 'client_gone' }
 }

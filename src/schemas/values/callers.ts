@@ -1,11 +1,11 @@
 /**
- * The owner of a piece of work. Organizations share a resource first, then workspaces, then keys: an
- * organization can create any number of keys.
+ * The owner of a piece of work. A resource is shared first among organizations, then among workspaces, then
+ * among keys, since an organization can create any number of keys.
  */
 export interface Caller {
   readonly organizationId: string
   readonly workspaceId: string
-  /** Hash of the key; when several keys ask together, the id of their common owner. */
+  /** Hash of the key; when several keys call together, the id of their common owner. */
   readonly key: string
 }
 
@@ -20,7 +20,7 @@ export function callerOf({ hash, organizationId, workspaceId, defaultWorkspaceId
   return { organizationId, workspaceId: workspaceId ?? defaultWorkspaceId, key: hash }
 }
 
-/** The amounts of a resource that callers hold. Organizations, workspaces and keys have a maximum each. */
+/** The amounts of a resource that callers hold. Each organization, workspace and key has a maximum. */
 export class CallerShares {
   readonly organizations: Shares
   readonly workspaces: Shares
@@ -40,7 +40,7 @@ export class CallerShares {
     )
   }
 
-  /** @param more below 0: the caller gives so much back */
+  /** @param more below 0: the amount that the caller returns */
   add(more: number, { organizationId, workspaceId, key }: Caller): void {
     this.organizations.add(more, organizationId)
     this.workspaces.add(more, workspaceId)
@@ -49,23 +49,24 @@ export class CallerShares {
 }
 
 /**
- * Holders of nothing that are kept beyond half of all holders. A map from which the only holder of a moment
- * goes, to come back with its next call, rebuilds its table each time: half a kilobyte of garbage a call.
+ * Idle holders that are kept in addition to half of all holders. If a map's only holder were removed after
+ * each call and added again at the next, the map would rebuild its table each time: half a kilobyte of
+ * garbage per call.
  */
 const IDLE_HOLDERS_MIN = 64
 
-/** The amounts that holders of one kind have, each up to the same maximum. */
+/** The amounts of holders of one kind; all have the same maximum. */
 export class Shares {
   readonly #most: number
   readonly #heldBy = new Map<string, number>()
-  /** Holders of nothing in the map. */
+  /** Number of holders in the map with an amount of 0. */
   #idle = 0
 
   constructor(most: number) {
     this.#most = most
   }
 
-  /** Names in memory, those of holders and some of others. */
+  /** Number of names in memory: those of all holders and of some idle ones. */
   get names(): number {
     return this.#heldBy.size
   }
@@ -88,7 +89,7 @@ export class Shares {
     if (this.#idle > IDLE_HOLDERS_MIN + this.#heldBy.size / 2) this.#forgetIdle()
   }
 
-  /** The names of callers who left must not stay for ever. */
+  /** Removes idle holders, since names of former callers must not be kept forever. */
   #forgetIdle(): void {
     for (const [name, held] of this.#heldBy) if (held === 0) this.#heldBy.delete(name)
     this.#idle = 0

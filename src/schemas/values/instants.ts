@@ -3,13 +3,13 @@ const INSTANT =
 
 export const INSTANT_RULES = 'an instant such as 2027-01-31T12:00:00Z'
 
-/** The store takes no later year in the form that `Date` writes. */
+/** The store refuses later years in the form that `Date` writes. */
 const YEAR_MAX = 9_999
 
 /**
  * An ISO 8601 instant with its offset, in UTC not after YEAR_MAX.
- * @returns null for any other text, and for a day that its month does not have, which `Date` would take for a
- * later day
+ * @returns null for any other text, and for a day that does not exist in its month, which `Date` would read
+ * as a later day
  */
 export function instantOf(text: string): Date | null {
   const [, year, month, day] = INSTANT.exec(text) ?? []

@@ -21,7 +21,7 @@ export const LOWER_U = 0x75
 export const OPEN_OBJECT = 0x7b
 export const CLOSE_OBJECT = 0x7d
 
-/** The bytes are no JSON. */
+/** The bytes are not JSON. */
 export const WRONG = -1
 
 /** Letters after a backslash, apart from the `u` of a code unit. */
@@ -41,26 +41,26 @@ export function isDigit(byte: number | undefined): byte is number {
   return byte !== undefined && byte >= ZERO && byte <= NINE
 }
 
-/** Whether these bytes stand at a place. */
+/** Whether the bytes at this place are the wanted ones. */
 export function isAt(bytes: Uint8Array, at: number, wanted: Uint8Array): boolean {
   for (let nth = 0; nth < wanted.length; nth++) if (bytes[at + nth] !== wanted[nth]) return false
   return true
 }
 
-/** @returns the first place from `at` on that is no white space */
+/** @returns the first offset from `at` that is not white space */
 export function endOfSpace(bytes: Uint8Array, at: number): number {
   let byte = bytes[at]
   while (byte === SPACE || byte === 0x0a || byte === 0x0d || byte === 0x09) byte = bytes[++at]
   return at
 }
 
-/** @returns the first place from `at` on that is no digit */
+/** @returns the first offset from `at` that is not a digit */
 export function endOfDigits(bytes: Uint8Array, at: number): number {
   while (isDigit(bytes[at])) at++
   return at
 }
 
-/** Bytes after an escape that are searched one by one before a call of `indexOf`, which costs as much. */
+/** Bytes after an escape that are searched one by one; a call of `indexOf` costs as much as this. */
 const NEAR_ESCAPE_BYTES = 64
 
 /** Bytes that the escapes of a valid JSON text take beyond the UTF-8 of their characters. */
@@ -82,7 +82,10 @@ export function escapedBytes(bytes: Uint8Array): number {
   return escaped
 }
 
-/** Of the UTF-16 unit with the digits at `at`, of which the first say enough: half of a pair has two of its four. */
+/**
+ * UTF-8 bytes of the UTF-16 unit whose digits begin at `at`. The first digits suffice: half of a surrogate
+ * pair counts as two of the pair's four bytes.
+ */
 function utf8Bytes(bytes: Uint8Array, at: number): number {
   const first = bytes[at] ?? 0
   const second = bytes[at + 1] ?? 0
@@ -104,7 +107,7 @@ export function hexOf(bytes: Uint8Array, at: number): number {
   return value
 }
 
-/** Whether none of four bytes is a quote, a backslash or a control character: each of these sets its highest bit here. */
+/** Whether none of four bytes is a quote, a backslash or a control character; the calculation sets the highest bit of each such byte. */
 export function isPlain(four: number): boolean {
   const quotes = four ^ 0x22222222
   const slashes = four ^ 0x5c5c5c5c
@@ -118,7 +121,7 @@ export function bytesOf(pieces: readonly Uint8Array[]): number {
   return pieces.reduce((sum, { length }) => sum + length, 0)
 }
 
-/** One piece in memory of its own, which can be moved to another thread, and keeps no other memory. */
+/** Joins the pieces in separate memory, which can be transferred to another thread and keeps no other memory alive. */
 export function joined(pieces: readonly Uint8Array[]): Buffer {
   const whole = Buffer.allocUnsafeSlow(bytesOf(pieces))
   let at = 0

@@ -1,9 +1,9 @@
-/** Memory of the gate whose bytes are overwritten by a later turn of the loop. */
+/** Memory of the gate that a later turn of the loop overwrites. */
 const LENDING = new WeakSet<ArrayBufferLike>()
 
 /**
- * A buffer over memory whose bytes are lent: what is made of them, or keeps them, has to be so within the turn.
- * @param memory nothing else lies in its ArrayBuffer for longer than a turn
+ * A buffer over lent memory: its bytes must be used or copied within the turn. @param memory its ArrayBuffer
+ * contains nothing else that is used for longer than a turn
  */
 export function lendingBuffer({ buffer, byteOffset, length }: Uint8Array): Buffer {
   LENDING.add(buffer)
@@ -11,8 +11,8 @@ export function lendingBuffer({ buffer, byteOffset, length }: Uint8Array): Buffe
 }
 
 /**
- * The bytes for longer than this turn of the loop: a copy of lent ones. Call it before every wait for
- * anything but promises that are settled, and before bytes go to a thread.
+ * The bytes in a form that stays valid after this turn of the loop: lent bytes are copied. Call it before
+ * every wait, except for settled promises, and before bytes are sent to a thread.
  */
 export function owned(bytes: Uint8Array): Uint8Array {
   return LENDING.has(bytes.buffer) ? Buffer.from(bytes) : bytes

@@ -1,26 +1,26 @@
 import { randomUUID } from 'node:crypto'
 import { QUOTE } from './json-bytes.ts'
 
-/** Digits of the least integer that a parser may round. */
+/** Digits of the smallest integer that a parser may round. */
 const DIGITS_MIN = 16
 const LONG = /^-?[1-9]\d{15,}$/
 const [ZERO, NINE, MINUS] = [0x30, 0x39, 0x2d]
 const OF_NUMBER = /[\d.eE+-]/
-/** Begins a text that stands for an integer: callers and providers cannot know it. */
+/** Prefix of a text that represents an integer; random, so callers and providers cannot send it. */
 const MARK = `${randomUUID()}:`
-/** The text in JSON, or in a text of JSON within JSON, whose quotes are escaped. */
+/** Such a text in JSON, or in JSON inside a JSON string, where its quotes are escaped. */
 const MARKED = new RegExp(`(\\\\*)"${MARK}(-?\\d+)\\1"`, 'g')
 
 /**
- * The value of JSON, with texts for the integers that a parser would round (above 2^53): ids in the arguments of
- * tools are such. Writers of such a value have to call `withoutMarks`. Throws where the text is no JSON.
+ * Parses JSON and replaces integers that a parser would round (above 2^53), such as ids in tool arguments, by
+ * texts. Writers of such a value must call `withoutMarks`. Throws if the text is not JSON.
  */
 export function parseMarked(json: string): unknown {
   const value: unknown = JSON.parse(json)
   return hasLongRun(json) ? JSON.parse(marked(json)) : value
 }
 
-/** Most JSON has no run of so many digits. One of each so many characters is looked at: streams pass here. */
+/** Whether a run of DIGITS_MIN digits is possible; most JSON has none. Checks only every DIGITS_MIN-th character, since all streams are checked. */
 function hasLongRun(json: string): boolean {
   for (let at = DIGITS_MIN - 1; at < json.length; at += DIGITS_MIN) {
     if (!isDigit(json.charCodeAt(at))) continue
@@ -52,17 +52,17 @@ function marked(json: string): string {
   return text + json.slice(from)
 }
 
-/** JSON with the integers again. */
+/** JSON in which the marks are replaced by the integers. */
 export function withoutMarks(json: string): string {
   return json.includes(MARK) ? json.replace(MARKED, '$2') : json
 }
 
-/** The number that a text stands for; null: it stands for none. */
+/** The number that a text represents; null: the text is not a mark. */
 export function markedNumber(value: unknown): number | null {
   return typeof value === 'string' && value.startsWith(MARK) ? Number(value.slice(MARK.length)) : null
 }
 
-/** False also beyond the ends of a text. */
+/** False also for the NaN beyond the ends of a text. */
 function isDigit(unit: number): boolean {
   return unit >= ZERO && unit <= NINE
 }
@@ -71,7 +71,7 @@ function isRounded(number: string): boolean {
   return LONG.test(number) && !Number.isSafeInteger(Number(number))
 }
 
-/** @param from of its quote. @returns the place of the other one */
+/** @param from offset of the opening quote @returns the offset of the closing quote */
 function endOfText(json: string, from: number): number {
   for (let at = json.indexOf('"', from + 1); at >= 0; at = json.indexOf('"', at + 1)) {
     let escapes = 0

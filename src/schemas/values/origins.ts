@@ -1,4 +1,4 @@
-/** The origin of a service that listens at the host and port; a wildcard address becomes that of the machine itself. */
+/** The origin of a service that listens at the host and port; a wildcard address is replaced by that of the machine itself. */
 export function originAt(host: string, port: number, isTls: boolean): string {
   return `${isTls ? 'https' : 'http'}://${hostForUrl(host)}:${port}`
 }
@@ -9,7 +9,7 @@ export function hostForUrl(host: string): string {
   return address.includes(':') ? `[${address}]` : address
 }
 
-/** Clients cannot connect to a wildcard address. */
+/** The address for clients, which cannot connect to a wildcard address. */
 export function addressOf(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1'
   return host === '::' ? '::1' : host

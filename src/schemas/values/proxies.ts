@@ -6,7 +6,7 @@ export function isProxyRange(text: string): boolean {
   return rangeOf(text) !== null
 }
 
-/** The proxies in SLUICE_PROXIES, whose word on the scheme of a request counts. */
+/** The proxies in SLUICE_PROXIES, which are trusted to report the scheme of a request. */
 export class ProxyList {
   readonly #ranges: readonly Range[]
 
@@ -22,7 +22,7 @@ export class ProxyList {
     return this.#ranges.length === 0
   }
 
-  /** @param bytes of the peer's address: 4 or 16, an IPv4 address mapped into IPv6 too; none: not known */
+  /** @param bytes of the peer's address: 4 or 16, including IPv4 mapped into IPv6; empty: unknown */
   has(bytes: ArrayBuffer): boolean {
     if (bytes.byteLength !== 4 && bytes.byteLength !== 16) return false
     const parsed = ipaddr.fromByteArray([...new Uint8Array(bytes)])

@@ -8,7 +8,7 @@ export function readableCount(count: number): string {
   return count.toLocaleString('en-US')
 }
 
-/** `32 MiB`; bytes where no larger unit divides them. */
+/** `32 MiB`; in bytes if the number is not a multiple of a larger unit. */
 export function readableBytes(bytes: number): string {
   let [amount, at] = [bytes, 0]
   while (amount >= UNIT_BYTES && amount % UNIT_BYTES === 0 && at < UNITS.length - 1) {

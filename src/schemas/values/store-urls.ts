@@ -5,7 +5,7 @@ const HOST = /^(\[[^\]]*\]|[^:]*)(?::(\d+))?$/
 const POSTGRES_PORT = 5_432
 const SENTINEL_PORT = 26_379
 
-/** Parameters that clients of libpq and Prisma write into a URL and Sluice does not obey, with the reason. */
+/** Parameters that clients of libpq and Prisma write into a URL and that Sluice ignores, with the reason. */
 const IGNORED: Readonly<Record<string, string>> = {
   application_name: 'Sluice names each connection after its process, such as sluice-front-0',
   connect_timeout: 'connection attempts always time out after 2 s',
@@ -56,37 +56,37 @@ const IGNORED: Readonly<Record<string, string>> = {
   ]),
 }
 
-/** Parameter in which the mode of a pooler travels with the URL, once a start has found it. */
+/** Parameter that carries a pooler's mode in the URL once it was detected at the start. */
 export const POOL_MODE = 'pool_mode'
 /** `transaction`: each transaction may run on another server connection. */
 export const POOL_MODES = ['session', 'transaction'] as const
 export type PoolMode = (typeof POOL_MODES)[number]
 
-/** Values that libpq knows, by parameter: a misspelt `sslmode` would check less of the server than was asked. */
+/** Values that libpq knows, by parameter: a misspelled `sslmode` would verify the server less strictly than requested. */
 const VALUES: Readonly<Record<string, readonly string[]>> = {
   sslmode: ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'],
   target_session_attrs: ['any', 'read-write', 'read-only', 'primary', 'standby', 'prefer-standby'],
 }
 
 export interface PostgresAddress {
-  /** Names, or addresses without brackets, in the order in which they are asked. */
+  /** Names, or addresses without brackets, in the order in which they are tried. */
   readonly hosts: readonly string[]
   readonly ports: readonly number[]
-  /** Folder of a Unix socket; null: a network. */
+  /** Folder of a Unix socket; null: a network connection. */
   readonly folder: string | null
   /** `sslmode`; null: not given. */
   readonly sslMode: string | null
-  /** Path of a file of authorities, `system`, or null. */
+  /** Path of a file with certificate authorities, `system`, or null. */
   readonly rootCertificates: string | null
   /** Path of the client's certificate, and of its key. */
   readonly certificate: string | null
   readonly privateKey: string | null
   readonly targetSession: string | null
-  /** A pooler before the server, by its mode; null: none that Sluice has to know of. */
+  /** Mode of a pooler before the server; null: none, or one that needs no special treatment. */
   readonly pooler: PoolMode | null
   /** User, password, database and every other parameter, with the first host. */
   readonly href: string
-  /** One sentence for each parameter that is not obeyed. */
+  /** One sentence for each ignored parameter. */
   readonly remarks: readonly string[]
 }
 
@@ -119,7 +119,7 @@ export function readPostgresUrl(text: string): PostgresAddress {
   }
 }
 
-/** Parameters of a URL of Postgres that have none of their values. @param url as `readPostgresUrl` takes it */
+/** Parameters of a Postgres URL with invalid values. @param url as for `readPostgresUrl` */
 export function wrongParameters(
   url: string,
 ): readonly { readonly name: string; readonly given: string; readonly values: readonly string[] }[] {
@@ -132,12 +132,12 @@ export function wrongParameters(
   )
 }
 
-/** No host of a URL of Postgres is what it asks for: the message names each of them with its reason. */
+/** No host of a Postgres URL is usable; the message lists each host with the reason. */
 export class NoHost extends AggregateError {}
 
-/** A URL of Redis, or of the Sentinels that know where its primary is. */
+/** A URL of Redis, or of the Sentinels that know its primary. */
 export interface RedisAddress {
-  /** Sentinels in the order in which they are asked; null: the URL leads to the server itself. */
+  /** Sentinels in the order in which they are asked; null: the URL is that of the server itself. */
   readonly sentinels: readonly StoreHost[] | null
   /** The name of the primary at its Sentinels. */
   readonly name: string
@@ -146,9 +146,9 @@ export interface RedisAddress {
   readonly password: string
   readonly sentinelPassword: string | null
   readonly isTls: boolean
-  /** Path of a file of authorities; null: those of Node. */
+  /** Path of a file with certificate authorities; null: those of Node. */
   readonly rootCertificates: string | null
-  /** The URL without what is read here. */
+  /** The URL without the parts that are read here. */
   readonly href: string
 }
 
@@ -180,10 +180,10 @@ export function readRedisUrl(text: string): RedisAddress {
   }
 }
 
-/** Parameter in which the password of the Sentinels travels with their URL. */
+/** Parameter that carries the password of the Sentinels in their URL. */
 export const SENTINEL_PASSWORD = 'sentinel_password'
 
-/** A URL of a store with a parameter, unless the URL has it or there is no value. */
+/** Adds a parameter to a store's URL, unless the URL already has it or the value is null. */
 export function withParameter(url: string, name: string, value: string | null): string {
   if (value === null || new URL(withOneHost(url)).searchParams.has(name)) return url
   return `${url}${url.includes('?') ? '&' : '?'}${name}=${encodeURIComponent(value)}`
@@ -198,7 +198,7 @@ function hostsIn(url: string, port: number): readonly StoreHost[] {
   })
 }
 
-/** A URL of a store with only its first host: a URL may have several hosts, of which `URL` knows one. */
+/** A URL of a store with only its first host: a URL may have several hosts, but `URL` supports only one. */
 export function withOneHost(url: string): string {
   return url.replace(PARTS, (_, scheme: string, user: string | undefined, hosts: string, rest: string) =>
     [scheme, user ?? '', hosts.split(',', 1)[0] ?? '', rest].join(''),

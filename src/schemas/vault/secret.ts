@@ -5,7 +5,7 @@ const REDACTED = '[secret]'
 
 /**
  * Carries sensitive text (keys, passwords, URLs that contain them) so that no log line, JSON or stack shows
- * it by accident. Only `reveal()` returns the text, and every call of it is a place to review.
+ * it by accident. Only `reveal()` returns the text, so every call of it needs a review.
  */
 export class Secret {
   readonly #text: string

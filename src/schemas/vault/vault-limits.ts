@@ -14,11 +14,11 @@ export const HOST_NORMALIZED_CHARS_MAX = 253
 export const HOST_LABEL_CHARS_MAX = 63
 /** Bytes of a body of the vault. B1.4, C10. */
 export const VAULT_BODY_BYTES_MAX = 425_000
-/** Secrets of a page, and the default. B2.4. */
+/** Secrets of a page, also the default. B2.4. */
 export const SECRETS_PAGE_MAX = 100
 /** Secrets that a request for a page may skip. B2.4. */
 export const SECRETS_OFFSET_MAX = 10_000
-/** Names of one copy of secrets. B2.4. */
+/** Names in one call that copies secrets. B2.4. */
 export const SECRETS_COPIED_MAX = 100
-/** Secrets of one vault: as many as a list can reach. Decision. */
+/** Secrets of one vault: as many as a list can show. Decision. */
 export const SECRETS_PER_VAULT_MAX = 10_000

@@ -101,7 +101,7 @@ const SECRET = {
   }),
 }
 
-/** The only facts of a secret that replies show. §2.6. */
+/** The only fields of a secret that replies show. §2.6. */
 const SecretShape = Type.Object(SECRET)
 const EffectiveShape = Type.Object({
   ...SECRET,
@@ -114,7 +114,7 @@ export const SecretsAnswer = Type.Object({ data: Type.Array(SecretShape) })
 export const SecretPageAnswer = Type.Object({ data: Type.Array(SecretShape), has_more: Type.Boolean() })
 export const EffectivePageAnswer = Type.Object({ data: Type.Array(EffectiveShape), has_more: Type.Boolean() })
 
-/** The fields of a secret that replies show; a row of the store has them. */
+/** The fields of a secret that replies show; a row of the store contains them. */
 export interface ShownSecret {
   readonly name: string
   readonly hosts: readonly string[] | null

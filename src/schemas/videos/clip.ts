@@ -1,6 +1,6 @@
 /**
- * The abilities of `sluice/clip-1`: the catalogue advertises them, validation admits them and the renderer
- * asserts them. The longest clips of the largest size take one second of CPU for three seconds of video.
+ * The capabilities of `sluice/clip-1`, for the catalogue, the validation and the renderer. The longest clips
+ * of the largest size take one second of CPU for three seconds of video.
  */
 
 export const CLIP_FRAMES_PER_SECOND = 12

@@ -19,7 +19,7 @@ export const VIDEO_ENDINGS = [
 export type VideoEnding = (typeof VIDEO_ENDINGS)[number]
 
 /**
- * States of the row, in their only order; from each of the first four the job may change to any ending.
+ * States of the row, in their fixed order; from each of the first four the job may change to any final state.
  * `submitting`: the provider may or may not have the job. `storing`: the provider has made the clip. Design
  * §7.
  */
@@ -45,7 +45,7 @@ export function videoStatusOf(state: VideoState): VideoStatus {
 /** Number of ranks: pending, in progress, ended. */
 export const VIDEO_RANKS = 3
 
-/** The rank of a status, from 0: a job's rank never falls. All endings have the same rank. */
+/** The rank of a status, from 0: a job's rank never decreases. All final states have the same rank. */
 export function videoRankOf(status: VideoStatus): number {
   return Math.min(VIDEO_STATUSES.indexOf(status), VIDEO_RANKS - 1)
 }

@@ -1,14 +1,14 @@
-/** Open jobs of one workspace; `video_jobs_full` beyond. Decision. */
+/** Open jobs of one workspace; further ones fail with `video_jobs_full`. Decision. */
 export const VIDEO_JOBS_OPEN_MAX = 20_000
 /**
- * Characters of the requests of one workspace's open jobs, images in `data:` URLs included; a single job may
+ * Characters of the requests of one workspace's open jobs, including images in `data:` URLs; a single job may
  * be larger. Decision.
  */
 export const VIDEO_OPEN_CHARS_MAX = 1_073_741_824
 
-/** Milliseconds that a runner's claim of a job lasts without renewal: a runner that stops loses its jobs after them. Decision. */
+/** Milliseconds for which a runner's claim on a job lasts without renewal; after them, other runners take the jobs of a stopped runner. Decision. */
 export const VIDEO_LEASE_MS = 10_000
-/** Milliseconds between two rounds of a runner that renew its claims: each claim at every second round. Decision. */
+/** Milliseconds between two rounds in which a runner renews its claims; each claim is renewed in every second round. Decision. */
 export const VIDEO_RENEW_ROUND_MS = 2_500
 /** Milliseconds that a call waits for the live view in Redis. Decision. */
 export const VIDEO_VIEW_MS_MAX = 100
@@ -33,7 +33,7 @@ export const VIDEO_LOOKUP_QUIET_MS = 60_000
 export const VIDEO_LOOKUP_SKEW_MS = 300_000
 /** Milliseconds of a poll, a read of a provider's list, or a call to cancel. Decision. */
 export const VIDEO_CALL_MS_MAX = 15_000
-/** Milliseconds in which the bytes of a job's clips must have arrived. Decision. */
+/** Milliseconds within which the bytes of a job's clips must arrive. Decision. */
 export const VIDEO_STORE_MS_MAX = 900_000
 /** Jobs of one provider whose clips one runner fetches at once. Decision. */
 export const VIDEO_STORES_MAX = 8
@@ -49,10 +49,10 @@ export const VIDEO_UNKNOWN_PROVIDER_MS = 600_000
 export const VIDEO_UNKNOWN_LOOK_MS = 10_000
 /** Leases that one statement renews or returns. Decision. */
 export const VIDEO_RENEWED_AT_ONCE = 2_000
-/** Ends of jobs that one transaction books together. Decision. */
+/** Ended jobs that one transaction records together. Decision. */
 export const VIDEO_ENDS_AT_ONCE = 64
 
-/** Characters of a prompt. Decision: about as many as the most generous provider takes. */
+/** Characters of a prompt. Decision: about as many as the most generous provider accepts. */
 export const VIDEO_PROMPT_CHARS_MAX = 32_000
 /** Images of `frame_images`: one of each type. B1.1. */
 export const VIDEO_FRAMES_MAX = 2
@@ -66,7 +66,7 @@ export const VIDEOS_PAGE_MAX = 100
 export const VIDEOS_PAGE_DEFAULT = 50
 /** Interrupted downloads of a clip after which its job fails. Decision. */
 export const VIDEO_STORE_TRIES_MAX = 5
-/** Live views that one round writes when Redis has lost or missed them. Decision. */
+/** Live views that one round writes again after Redis has lost or missed them. Decision. */
 export const VIDEO_VIEWS_PUT_AT_ONCE = 100
 /** Milliseconds of one round that writes live views again. Decision. */
 export const VIDEO_VIEWS_AGAIN_MS_MAX = 2_000

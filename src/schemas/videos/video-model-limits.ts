@@ -6,11 +6,11 @@ export const VIDEO_SECONDS_MAX = 3_600
 export const VIDEO_PRICE_USD_MAX = 1_000
 /** Seconds of a video when neither the request nor the model names a number. Decision. */
 export const VIDEO_SECONDS_DEFAULT = 5
-/** Polls of one provider in a second, by the whole installation, when the catalogue names no number. Decision. */
+/** Polls of one provider per second, by the whole installation, when the catalogue names no number. Decision. */
 export const VIDEO_POLLS_PER_SECOND_DEFAULT = 10
-/** Polls of the `local` provider in a second when the catalogue names no number: these polls leave no process. Decision. */
+/** Polls of the `local` provider per second when the catalogue names no number; these polls stay inside the process. Decision. */
 export const VIDEO_LOCAL_POLLS_PER_SECOND_DEFAULT = 200
-/** Polls of one provider in a second that a catalogue may allow. Decision. */
+/** Polls of one provider per second that a catalogue may allow. Decision. */
 export const VIDEO_POLLS_PER_SECOND_MAX = 10_000
 /** Milliseconds before a job's first poll. */
 export const VIDEO_POLL_FIRST_MS_DEFAULT = 5_000
@@ -22,7 +22,7 @@ export const VIDEO_LOCAL_POLL_FIRST_MS_DEFAULT = 250
 export const VIDEO_LOCAL_POLL_MAX_MS_DEFAULT = 1_000
 /** Milliseconds between two polls that a catalogue may set. Decision. */
 export const VIDEO_POLL_MS_MAX = 600_000
-/** Milliseconds of one submission: reference images may travel in it. Decision. */
+/** Milliseconds of one submission, which may contain reference images. Decision. */
 export const VIDEO_SUBMIT_TIMEOUT_MS_DEFAULT = 60_000
 /** Calls of one runner in flight at one provider when the catalogue names no number. Decision. */
 export const VIDEO_CONCURRENCY_DEFAULT = 32

@@ -26,7 +26,7 @@ export const VIDEO_SIZE_PATTERN = '[1-9]\\d{0,4}x[1-9]\\d{0,4}'
 export const SUBMIT_KINDS = ['token', 'lookup', 'blind'] as const
 export type SubmitKind = (typeof SUBMIT_KINDS)[number]
 
-/** By pixels of the shorter side. */
+/** Resolutions by pixels of the shorter side. */
 const SHORTER_SIDES: Readonly<Record<number, (typeof VIDEO_RESOLUTIONS)[number]>> = {
   360: '360p',
   480: '480p',
@@ -50,8 +50,8 @@ const list = <T extends Type.TSchema>(items: T, description: string) =>
   nullable(Type.Array(items, { description }))
 
 /**
- * A video model in replies. Nullable members are always present; null means that the value is unknown, and
- * that any value is accepted.
+ * A video model in replies. Nullable members are always present; null means that the value is unknown, so any
+ * value is accepted.
  */
 export const VideoModel = Type.Object({
   id: Type.String(),

@@ -4,8 +4,8 @@ import { VIDEO_PRICE_USD_MAX } from './video-model-limits.ts'
 /**
  * The price of a video, from the `pricing_skus` of an endpoint. Names are those in public lists of video
  * models: `duration_seconds`, then `_with_audio` or `_without_audio`, then `_` and a resolution in lower
- * case, both optional; USD per second of the result. `per_video` is Sluice's own: USD per result, in addition
- * to its seconds.
+ * case, both optional; the price is USD per second of the result. `per_video` is an extension by Sluice: USD
+ * per result, in addition to its seconds.
  */
 export interface VideoPricing {
   readonly perSecond: readonly SecondPrice[]
@@ -34,7 +34,7 @@ const SECOND_SKU = /^duration_seconds(?:_(with|without)_audio)?(?:_([0-9]+[pk]))
 const VIDEO_SKU = 'per_video'
 const MICRO = 1_000_000
 
-/** An unknown SKU would be a price that is never charged. */
+/** Unknown SKUs are refused, since such a price would never be charged. */
 export function isVideoSku(name: string): boolean {
   return name === VIDEO_SKU || SECOND_SKU.test(name)
 }
@@ -63,7 +63,7 @@ function audioOf(word: string | undefined): boolean | null {
   return word === undefined ? null : word === 'with'
 }
 
-/** Whether there is a price for every video of that kind. @param resolution null: for any resolution */
+/** Whether every video of this kind has a price. @param resolution null: for any resolution */
 export function isPriced(
   { perSecond, perVideoNano }: VideoPricing,
   resolution: string | null,
@@ -77,22 +77,22 @@ export function isPriced(
 }
 
 /**
- * Nano-USD of one video: its seconds at the most specific price that applies, where resolution weighs more
- * than audio, and `per_video` once. Rounded up once. Without a matching price, the highest price that could
- * apply counts.
+ * Nano-USD of one video: its seconds at the most specific price that applies, where a matching resolution
+ * counts more than matching audio, plus `per_video` once. Rounded up once. Without a matching price, the
+ * highest price that could apply counts.
  */
 export function videoCostNano(
   { perSecond, perVideoNano }: VideoPricing,
   { seconds, resolution, hasAudio }: VideoMade,
 ): number {
   const rate = rateOf(perSecond, folded(resolution), hasAudio)
-  // Decimal fractions of a second have no exact float: a clip is measured in microseconds.
+  // Durations are measured in microseconds, since floats cannot represent decimal fractions of a second exactly.
   const micros = BigInt(Math.round(seconds * MICRO)) * BigInt(rate)
   const whole = (micros + BigInt(MICRO) - 1n) / BigInt(MICRO)
   return Number(whole) + perVideoNano
 }
 
-/** The highest price of several endpoints: the amount to hold before the endpoint of the video is known. */
+/** The highest price of several endpoints: the amount to reserve before the endpoint of the video is known. */
 export function dearestVideoNano(pricings: readonly (VideoPricing | null)[], made: VideoMade): number {
   return pricings.reduce(
     (most, pricing) => Math.max(most, pricing === null ? 0 : videoCostNano(pricing, made)),
@@ -108,7 +108,7 @@ function rateOf(prices: readonly SecondPrice[], resolution: string | null, hasAu
     if (rank > best || (rank === best && price.nano > rate)) [best, rate] = [rank, price.nano]
   }
   if (best > 0) return rate
-  // A mistake in prices must not make a video free.
+  // An error in prices must not make a video free.
   return resolution === null
     ? prices.reduce((most, price) => Math.max(most, price.nano), 0)
     : rateOf(prices, null, hasAudio)

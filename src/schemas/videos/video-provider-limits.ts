@@ -1,8 +1,8 @@
 /** Named limits of calls to video providers, each with its unit and its source. */
 
 /**
- * Milliseconds after which a submission that the provider refused to take is repeated, when the provider
- * names no time. Decision.
+ * Milliseconds after which a submission is repeated that the provider did not accept, when the provider names
+ * no time. Decision.
  */
 export const VIDEO_UNSENT_RETRY_MS = 2_000
 /**
@@ -19,5 +19,5 @@ export const VIDEO_DOWNLOAD_BEGIN_MS = 30_000
 /** Milliseconds between two pieces of a download. Decision. */
 export const VIDEO_DOWNLOAD_STALL_MS = 30_000
 
-/** Milliseconds in which all images of a job must have arrived. Decision. */
+/** Milliseconds within which all images of a job must arrive. Decision. */
 export const VIDEO_IMAGES_MS = 20_000

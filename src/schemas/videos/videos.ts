@@ -20,7 +20,7 @@ import { usdOfNano } from '../money/costs.ts'
 
 /** Entries of `input_references`. Decision. */
 export const VIDEO_REFERENCES_MAX = 16
-/** Characters of a `data:` URL: a body of JSON_BODY_BYTES_MAX has room for them and the rest. Decision. */
+/** Characters of a `data:` URL: a body of JSON_BODY_BYTES_MAX has room for the URL and the other members. Decision. */
 export const VIDEO_DATA_URL_CHARS_MAX = 4_000_000
 /** Characters of `user`. Decision: as in §8 for responses. */
 export const VIDEO_USER_CHARS_MAX = 256
@@ -66,7 +66,7 @@ const InputReference = Type.Union([
   }),
 ])
 
-/** Options by slug of a provider. */
+/** Options by the provider's slug. */
 export type ProviderOptions = Readonly<Record<string, Readonly<Record<string, unknown>>>>
 
 const SAFE = Number.MAX_SAFE_INTEGER
@@ -228,7 +228,7 @@ export interface ShownVideo {
   readonly usage: { readonly costNano: number | null; readonly isByok: boolean } | null
 }
 
-/** @param origin by which callers reach this installation */
+/** @param origin at which callers reach this installation */
 export function videoAnswer(video: ShownVideo, origin: string): VideoAnswer {
   const { id, status, generationId, error, outputs, usage } = video
   return {

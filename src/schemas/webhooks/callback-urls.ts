@@ -22,10 +22,10 @@ export interface CallbackCheck {
 }
 
 /**
- * Whether webhooks may go to an address, as far as is known now. The address needs HTTPS, no credentials, a
- * port and a host that the gate permits to all callers, and no name that resolves to an address that is not
- * public. A name that does not resolve now, or cannot be looked up, is accepted: every delivery is vetted
- * again. Null means no address.
+ * Whether webhooks may be sent to a URL, as far as can be determined now. The URL must use HTTPS, have no
+ * credentials and a port and host that the gate permits to all callers, and its name must not resolve to an
+ * address that is not public. A name that does not resolve now, or cannot be looked up, is accepted: every
+ * delivery is vetted again. Null means no URL.
  * Failure: callback_url_invalid.
  */
 export async function checkCallbackUrl(
@@ -35,7 +35,7 @@ export async function checkCallbackUrl(
   if (text === null || text === undefined) return ok(null)
   const invalid = (message: string) =>
     fail('callback_url_invalid', { metadata: { issues: [{ path, message, expected: EXPECTED }] } })
-  // A URL that parses differently from its text would be signed and shown as one address and sent to another.
+  // A URL that is parsed differently from its text would be signed and shown as one address but called at another.
   const url = WRITTEN.test(text) && URL.canParse(text) ? new URL(text) : null
   if (url === null) return invalid('is not a URL')
   if (url.protocol !== 'https:') return invalid('is not HTTPS')
@@ -56,8 +56,8 @@ export async function checkCallbackUrl(
 }
 
 /**
- * Printable ASCII with a host directly after the two slashes, and no backslash, which some parsers of URLs
- * take for a slash and others do not.
+ * Printable ASCII with a host directly after the two slashes, and no backslash, which some URL parsers read
+ * as a slash.
  */
 const WRITTEN = /^[a-z][a-z0-9+.-]*:\/\/[!-.0-[\]-~][!-[\]-~]*$/i
 

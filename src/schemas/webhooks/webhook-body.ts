@@ -16,9 +16,9 @@ export interface EndedVideo {
 }
 
 /**
- * The body of a webhook, as JSON. A job that no provider has taken names no model, and a completed job no
+ * The body of a webhook, as JSON. A job that no provider accepted has no model, and a completed job has no
  * error.
- * @param origin by which callers reach the service, without a trailing slash.
+ * @param origin at which callers reach the service, without a trailing slash.
  */
 export function webhookBody(video: EndedVideo, origin: string): string {
   const isCompleted = video.status === 'completed'
@@ -48,7 +48,7 @@ export function clipUrls(origin: string, id: string, outputs: number): readonly 
   return Array.from({ length: outputs }, (_, index) => `${origin}/api/v1/videos/${id}/content?index=${index}`)
 }
 
-/** The type of an event that says nothing of a job. */
+/** The type of a test event, which is about no job. */
 const TEST_EVENT_TYPE = 'webhook.test'
 
 /** The body of a test event, as JSON, in the envelope of all events. */

@@ -3,7 +3,7 @@ export const WEBHOOK_DELAYS_MS: readonly number[] = [5, 300, 1_800, 7_200, 18_00
   (seconds) => seconds * 1_000,
 )
 
-/** Share by which a delay may be longer. */
+/** The largest share of a delay that is added at random. */
 const JITTER = 0.2
 
 export interface FailedTry {
@@ -38,7 +38,7 @@ export function nextTryIn(
 export function retryAfterMsOf(text: string | null, nowMs: number): number | null {
   if (text === null) return null
   if (/^\d{1,9}$/.test(text)) return Number(text) * 1_000
-  // Only the form in use today: any other text that `Date` reads is a guess.
+  // Accepts only the form in use today; for any other text, `Date` would only guess.
   if (!/^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/.test(text)) return null
   const atMs = Date.parse(text)
   return Number.isNaN(atMs) ? null : Math.max(0, atMs - nowMs)

@@ -14,10 +14,10 @@ export interface SignedDelivery {
 }
 
 /**
- * The headers by which a receiver verifies the sender of a body: those of B5 (`t=<seconds>,v1=<hex>` over
+ * The headers with which a receiver verifies the sender of a body: those of B5 (`t=<seconds>,v1=<hex>` over
  * `<seconds>,<body>`, keyed with the secret's text) and those of Standard Webhooks (`v1,<base64>` over
- * `<id>.<seconds>.<body>`, keyed with the decoded bytes). During the rotation of a secret there is a
- * signature with each.
+ * `<id>.<seconds>.<body>`, keyed with the decoded bytes). During the rotation of a secret there is one
+ * signature for each secret.
  * @returns flat list of names and values
  */
 export function signatureHeaders({ id, timestampS, body, secrets }: SignedDelivery): readonly string[] {
@@ -46,7 +46,7 @@ function bytesOf(secret: string): Buffer {
   return Buffer.from(secret.slice(WEBHOOK_SECRET_PREFIX.length), 'base64')
 }
 
-/** Signs in pieces: over the body's own bytes, not over a decoded text. */
+/** Signs the prefix and then the body's bytes, without decoding the body to a text. */
 function signed(key: string | Uint8Array, prefix: string, body: Uint8Array): ReturnType<typeof createHmac> {
   return createHmac('sha256', key).update(prefix).update(body)
 }

@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { WEBHOOK_SECRET_PREFIX } from './webhook-signatures.ts'
 
-/** Seconds that a signature may be old, or come from the future. */
+/** Seconds by which a signature's time may differ from the receiver's clock. */
 const AGE_S_MAX = 300
 
 export interface ReceivedDelivery {
@@ -13,7 +13,7 @@ export interface ReceivedDelivery {
   readonly nowMs: number
 }
 
-/** Whether the sender is genuine by each of the two forms. */
+/** For each of the two forms, whether the signature is valid. */
 export interface Verified {
   /** `x-sluice-signature`. */
   readonly own: boolean
@@ -21,7 +21,7 @@ export interface Verified {
   readonly standard: boolean
 }
 
-/** Verifies both signatures of a delivery against the text of one signing secret. */
+/** Verifies both signatures of a delivery with one signing secret, given as text. */
 export function verifySignatures(secret: string, received: ReceivedDelivery): Verified {
   return { own: isOwn(secret, received), standard: isStandard(secret, received) }
 }
@@ -46,7 +46,7 @@ function isRecent(t: string, nowMs: number): boolean {
   return /^\d{1,12}$/.test(t) && Math.abs(nowMs / 1_000 - Number(t)) <= AGE_S_MAX
 }
 
-/** Compares the texts: other texts of the same bytes are no signatures of ours. */
+/** Compares the texts, so that other encodings of the same bytes are not accepted. */
 function isSame(given: string, wanted: string): boolean {
   const [one, other] = [Buffer.from(given), Buffer.from(wanted)]
   return one.length === other.length && timingSafeEqual(one, other)

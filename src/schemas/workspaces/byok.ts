@@ -8,7 +8,7 @@ import {
   WORKSPACES_PAGE_MAX,
 } from './workspace-limits.ts'
 
-/** Characters of the id of a key for a provider; a longer text names no key. Decision. */
+/** Characters of the id of a provider key; a longer text matches no key. Decision. */
 export const PROVIDER_KEY_ID_CHARS_MAX = 512
 
 const nullable = <T extends TSchema>(shape: T) => Type.Union([shape, Type.Null()])
@@ -27,7 +27,7 @@ export function providerKeyId({ workspaceId, provider }: ProviderKeyRef): string
   return ID_PREFIX + Buffer.from(`${workspaceId}/${provider}`).toString('base64url')
 }
 
-/** Null for a text that is the id of no key. */
+/** Null for a text that is not an id of a key. */
 export function parseProviderKeyId(id: string): ProviderKeyRef | null {
   const text = Buffer.from(id.slice(ID_PREFIX.length), 'base64url').toString()
   const at = text.indexOf('/')
@@ -60,7 +60,7 @@ const Key = Type.String({
   description: "The provider's API key, which is write-only.",
 })
 
-/** What Sluice has one rule for: a request may say it, and another value is refused. */
+/** Members with a single possible value: a request may contain this value; any other is refused. */
 const RULES = {
   name: optional(
     nullable(

@@ -4,12 +4,12 @@ import { INTERNS_PAGE_DEFAULT, INTERNS_PAGE_MAX, NAME_CHARS_MAX } from './worksp
 const nullable = <T extends TSchema>(shape: T) => Type.Union([shape, Type.Null()])
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
-/** Whether a text may be the id of an intern: no other text of a cursor reaches the store. */
+/** Whether a text may be the id of an intern; any other text in a cursor is refused before it reaches the store. */
 export function isInternId(text: string): boolean {
   return UUID.test(text)
 }
 
-/** Sluice stores records and runs nothing: every intern is `stopped`, and `destroying` in the answer of its removal. */
+/** Sluice stores records and runs nothing: every intern is `stopped`, or `destroying` in the answer to its removal. */
 export const INTERN_STATUSES = [
   'awaiting_slack_install',
   'queued',

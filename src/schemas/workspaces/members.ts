@@ -2,9 +2,9 @@ import Type, { type Static, type TSchema } from 'typebox'
 import { HasMore } from '../lists/pages.ts'
 import { MEMBER_ROLES, MemberShape } from './workspaces.ts'
 
-/** Users of one call that adds or removes members. Decision. */
+/** Users that one call may add or remove. Decision. */
 export const MEMBERS_AT_ONCE_MAX = 100
-/** Characters of a user's id in a call; a longer text names no user. Decision. */
+/** Characters of a user's id in a call; a longer text matches no user. Decision. */
 export const USER_REFERENCE_CHARS_MAX = 100
 
 const nullable = <T extends TSchema>(shape: T) => Type.Union([shape, Type.Null()])
@@ -39,7 +39,7 @@ export const RemovedMembersAnswer = Type.Object({
   removed_count: Type.Integer({ minimum: 0, description: 'Number of memberships removed.' }),
 })
 
-/** The role of every user: what an organization may do, its management keys do. Decision. */
+/** The role of every user; only management keys can manage the organization. Decision. */
 export const ORGANIZATION_ROLE = 'org:member'
 
 export const OrganizationMemberShape = Type.Object({

@@ -52,7 +52,7 @@ const KeptText = Type.String({
   title: `a string of 1 to ${KEPT_TEXT_CHARS_MAX} visible ASCII characters`,
 })
 
-/** Settings that existing clients write and read; Sluice stores them and acts on none. */
+/** Settings that existing clients write and read; Sluice stores them without using them. */
 const KEPT = {
   default_text_model: nullable(KeptText),
   default_image_model: nullable(KeptText),

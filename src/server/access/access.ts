@@ -6,7 +6,7 @@ import type { EpochFeed, KeyRecord, KeyStore } from '../ports/keys/keys.ts'
 import type { Meters } from '../ports/observe.ts'
 import { createKnownKeys, type KnownKey, knownKey, type KnownKeys } from './known-keys.ts'
 
-/** Queries of one front that load keys at once; each query takes all waiting keys. Decision. */
+/** Concurrent queries of one front that load keys; each query loads all waiting keys. Decision. */
 export const KEY_QUERIES_MAX = 4
 /** Keys that a new front loads at its start: the keys that another front of the node used last. Decision. */
 export const KEYS_HANDED_MAX = 10_000
@@ -21,11 +21,11 @@ export interface AccessOptions {
   /** Milliseconds of the wall clock, as `Date.now`. */
   readonly now: () => number
   readonly meters?: Pick<Meters, 'keyLookup'>
-  /** Keys that are cached at most; KEYS_CACHED_MAX when left out. */
+  /** The most keys that are cached; KEYS_CACHED_MAX when absent. */
   readonly cachedMax?: number
 }
 
-/** Decides who calls, from the request's headers alone. */
+/** Identifies the caller, only from the request's headers. */
 export interface Access {
   /**
    * Synchronous for a key that this front knows, which is nearly always.
@@ -34,12 +34,11 @@ export interface Access {
   authenticate(authorization: string): Outcome<KeyRecord> | Promise<Outcome<KeyRecord>>
   /** `wrong_key_kind` or `scope_missing` with the kind or scope that the operation needs, or null. C3, C4, */
   checkKey(operation: Operation, key: KeyRecord): Failure | null
-  /** Hashes of the cached keys, the most recently used first; KEYS_HANDED_MAX at most. */
+  /** Hashes of the cached keys, the most recently used first; at most KEYS_HANDED_MAX. */
   knownKeys(): readonly string[]
   /**
    * Loads up to KEYS_HANDED_MAX of these keys while `mayGoOn` returns true. The other keys are loaded at
-   * their first use.
-   * @returns how many of the keys are cached by then
+   * their first use. @returns the number of these keys that are then cached
    */
   beginWith(hashes: readonly string[], mayGoOn: () => boolean): Promise<number>
   close(): void
@@ -55,7 +54,7 @@ export function createAccess({ keys, feed, graceMs, now, meters, cachedMax }: Ac
   const loads = new KeyLoads(keys, known)
 
   const usable = ({ record, outcome }: KnownKey): Outcome<KeyRecord> => {
-    // The expiry of a key wins over its being disabled.
+    // A key that is both expired and disabled is reported as expired.
     if (record.expiresAtMs !== null && now() >= record.expiresAtMs) return KEY_EXPIRED
     return record.isDisabled ? KEY_DISABLED : outcome
   }
@@ -105,8 +104,7 @@ export function createAccess({ keys, feed, graceMs, now, meters, cachedMax }: Ac
         at < Math.min(hashes.length, KEYS_HANDED_MAX) && mayGoOn();
         at += KEYS_HANDED_QUERY_MAX
       ) {
-        // The keys of one query arrive together. A key that changed meanwhile is loaded again, and is not
-        // waited for.
+        // The keys of one query arrive together. A key that changed in the meantime is loaded again, without a wait here.
         await Promise.race(hashes.slice(at, at + KEYS_HANDED_QUERY_MAX).map(begin))
       }
       await new Promise((resolve) => setImmediate(resolve))
@@ -148,7 +146,7 @@ function isBearer(scheme: string): boolean {
   return scheme === 'Bearer' || scheme.toLowerCase() === 'bearer'
 }
 
-/** Checks whether a request came to a hostname that promises callers a region. */
+/** Checks whether a request was sent to a hostname that promises a region. */
 export interface RegionalHosts {
   /** @param host the request's `Host` as the client sent it */
   has(host: string): boolean
@@ -170,9 +168,8 @@ const REGIONAL_REFUSED = fail('regional_refused').failure
 const WRITES_DISABLED = fail('vault_writes_disabled').failure
 
 /**
- * The refusal by facts of the workspace and of the hostname, in the contract's order: outside of the
- * programme the caller learns nothing of further refusals. Null: the check of the operation's scope follows.
- * §4.4, §5,
+ * The refusal due to the workspace or the hostname, in the contract's order: a caller outside the programme
+ * learns of no other reasons for refusal. Null: the check of the operation's scope follows. §4.4, §5,
  */
 export function placeRefusal(
   { access }: AnyOperation,
@@ -183,7 +180,7 @@ export function placeRefusal(
   return access.refusesRegional === true && call.isRegional ? REGIONAL_REFUSED : null
 }
 
-/** Runs after the check of the scope, so that a key without access to the vault cannot learn that writes are disabled. */
+/** Checked after the scope, so that a key without access to the vault cannot learn that writes are disabled. */
 export function writesRefusal({ access }: AnyOperation, key: KeyRecord): Failure | null {
   return access.writesVault === true && !key.mayWriteVault ? WRITES_DISABLED : null
 }
@@ -200,9 +197,9 @@ export class KeyLoads {
   }
 
   /**
-   * Waits for two answers of the store at most, the query in flight and its own, and for one more after each
-   * change that touches the key. A null value: no such key exists. Failures: busy (too many loads, or changes
-   * without a pause), store_unavailable.
+   * Waits for at most two answers of the store, that of the query in flight and its own, and for one more
+   * after each change of the key. A null value: no such key exists. Failures: busy (too many loads, or
+   * changes without a pause), store_unavailable.
    */
   load(hash: string): Promise<Loaded> {
     return this.#known.load({ id: hash, read: (sending) => this.#queries.read(hash, sending) })
@@ -216,9 +213,9 @@ interface MissedKey {
 }
 
 /**
- * Joins the missed keys of one turn of the loop to one query. While all queries are in flight, missed keys
- * wait for the end of one, and then go together: a client that invents keys makes queries longer, not more,
- * and keeps no other key out.
+ * Loads all keys missed in one turn of the loop with one query. While all queries are in flight, missed keys
+ * wait until one ends and are then loaded together. So a client that invents keys makes queries longer but
+ * not more numerous, and blocks no other key.
  */
 class KeyQueries {
   readonly #store: KeyStore

@@ -5,11 +5,11 @@ import { EVERYTHING } from '../caches/recent-changes.ts'
 import type { Change, KeyRecord } from '../ports/keys/keys.ts'
 
 /**
- * Keys of one front that are loading or wait to be loaded: a flood of invented keys must not use up the
- * memory before the connections run out. Decision.
+ * Keys of one front that are loading or wait to be loaded: a flood of invented keys must reach the limit of
+ * connections before it exhausts the memory. Decision.
  */
 export const KEY_LOADS_MAX = 4_096
-/** Milliseconds that an unknown key is remembered as unknown. Decision. */
+/** Milliseconds for which an unknown key is remembered as unknown. Decision. */
 export const UNKNOWN_KEY_TTL_MS = 5_000
 
 /** A cached record with the outcome of a hit, which is created once. */

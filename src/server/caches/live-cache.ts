@@ -16,9 +16,9 @@ export interface LiveCacheDeps<L, V, M> {
    */
   readonly nameOf: (change: Change) => string | null
   readonly entries: EntryDeps<L, V>
-  /** Left out: a load always finds an entry. */
+  /** Absent: a load always finds an entry. */
   readonly misses?: MissDeps<L, M>
-  /** Left out: any number of loads may run. */
+  /** Absent: any number of loads may run. */
   readonly loads?: LoadBounds
 }
 
@@ -28,40 +28,40 @@ interface EntryDeps<L, V> {
   readonly of: (loaded: L) => V | null
   /** Names whose changes affect the entry, in addition to its id. */
   readonly ownersOf?: (entry: V) => readonly string[]
-  /** Called for each entry that leaves the cache, and for each that is served without being cached. */
+  /** Called for each entry that is removed from the cache, and for each that is served without being cached. */
   readonly dropped?: (entry: V) => void
 }
 
 interface MissDeps<L, M> {
   readonly max: number
   readonly of: (loaded: L) => M
-  /** Milliseconds that a miss is served, with or without the feed; left out: within the grace. */
+  /** Milliseconds for which a miss is served, with or without the feed; absent: during the grace. */
   readonly ms?: number
 }
 
 export interface LiveLoad<L> {
   readonly id: string
-  /** Loads of the same name are one; the id when left out. */
+  /** Loads with the same name are shared; absent: the id. */
   readonly name?: string
   /** The tenant for which `loads.ofOneMax` counts the load. */
   readonly tenant?: string
-  /** @param sending called right before the query is sent: the read may miss changes from then on */
+  /** @param sending called right before the query is sent: the read may miss changes after this call */
   readonly read: (sending: () => void) => Promise<Outcome<L>>
 }
 
 interface Miss<M> {
   readonly value: M
-  /** On the clock of `now`; null: the grace of the feed decides. */
+  /** Expiry in the time of `now`; null: the grace of the feed applies. */
   readonly endsAt: number | null
 }
 
-/** Without options the cache makes an object of none for each look. */
+/** Shared options: without them, the cache would create an empty object at each lookup. */
 const AS_USUAL = {}
 
 /**
- * What a front caches of the store: entries by id, loaded at their first use and after every change. The
- * least recently used entries leave first. Misses have a bound of their own, so that a caller with many
- * misses does not evict entries of others. Loads obey the rule of `LiveLoads`.
+ * A front's cache of entries of the store by id, loaded at their first use and after every change. The least
+ * recently used entries are removed first. Misses have a separate bound, so that a caller with many misses
+ * does not evict entries of others. Loads follow the rule of `LiveLoads`.
  */
 export class LiveCache<L, V extends {}, M extends {} = never> {
   readonly #deps: LiveCacheDeps<L, V, M>
@@ -70,7 +70,7 @@ export class LiveCache<L, V extends {}, M extends {} = never> {
   readonly #now: () => number
   readonly #entries: LRUCache<string, V>
   readonly #misses: LRUCache<string, Miss<M>> | null
-  /** Ids by owner: an owner that changes in a loop must not make this front search all entries. */
+  /** Ids by owner: otherwise frequent changes of an owner would make this front search all entries each time. */
   readonly #byOwner = new Map<string, Set<string>>()
   readonly #loads: LiveLoads<L>
 
@@ -85,7 +85,7 @@ export class LiveCache<L, V extends {}, M extends {} = never> {
     this.#loads = new LiveLoads({ feed, nameOf, now, forget: (name) => this.#forget(name), bounds: loads })
   }
 
-  /** Undefined also beyond the grace: the entry may have changed long ago, and only the store knows. */
+  /** Undefined also after the grace: the entry may have changed, and only the store has its current state. */
   find(id: string): V | undefined {
     const entry = this.#entries.get(id, AS_USUAL)
     return entry !== undefined && this.#isInGrace() ? entry : undefined
@@ -107,8 +107,9 @@ export class LiveCache<L, V extends {}, M extends {} = never> {
   }
 
   /**
-   * Joins the load of this name in progress, or begins one, and caches what it finds unless a change overtook
-   * it. Failures: those of the read; busy (too many loads, or changes without a pause).
+   * Joins the load of this name in progress, or begins one, and caches the result unless a change overtook
+   * it.
+   * Failures: those of the read; busy (too many loads, or changes without a pause).
    */
   load({ id, name = id, tenant, read }: LiveLoad<L>): Promise<Outcome<L>> {
     return this.#loads.load(name, {
@@ -142,7 +143,7 @@ export class LiveCache<L, V extends {}, M extends {} = never> {
   }
 
   #keep(id: string, entry: V): void {
-    // The earlier entry leaves the lists first: the entry may have had other owners.
+    // The earlier entry is removed from the lists first, since it may have had other owners.
     this.#entries.delete(id)
     this.#misses?.delete(id)
     this.#entries.set(id, entry)

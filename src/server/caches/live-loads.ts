@@ -3,37 +3,37 @@ import type { Change, EpochFeed } from '../ports/keys/keys.ts'
 import { RecentChanges } from './recent-changes.ts'
 
 /**
- * Milliseconds in which a cache of a front repeats a read because the value keeps changing; the deadline of a
- * call may end the call earlier. Decision.
+ * Milliseconds for which a cache of a front repeats a read because the value keeps changing; the deadline of
+ * a call may end the call earlier. Decision.
  */
 export const RELOADS_MS_MAX = 60_000
 /**
- * Loads of one value that an interrupted change feed made void. The next load serves the calls that wait for
- * it, and is not cached. Decision.
+ * Loads of one value that may become invalid because the change feed was interrupted. The next load then
+ * serves the waiting calls but is not cached. Decision.
  */
 export const BLIND_LOADS_MAX = 4
 
 export interface LiveLoadsDeps {
   readonly feed: Pick<EpochFeed, 'epoch' | 'subscribe'>
-  /** The name of the thing that a change touches, EVERYTHING, or null when the change touches nothing in this cache. */
+  /** The name of the object that a change touches, EVERYTHING, or null when the change touches nothing in this cache. */
   readonly nameOf: (change: Change) => string | null
-  /** Drops at once all that the cache holds under the name. */
+  /** Immediately drops everything that the cache holds under the name. */
   readonly forget: (name: string) => void
   /** Milliseconds of any clock. */
   readonly now: () => number
   readonly bounds?: LoadBounds | undefined
 }
 
-/** Loads that may run at once; `busy` beyond. */
+/** Concurrent loads; further ones fail with `busy`. */
 export interface LoadBounds {
   readonly max: number
-  /** Of one tenant, which leaves room to others; as many as `max` when left out. */
+  /** The most concurrent loads of one tenant, so that others are not blocked; absent: `max`. */
   readonly ofOneMax?: number
 }
 
 export interface LiveRead<T> {
   readonly tenant?: string | undefined
-  /** @param sending called right before the query is sent: the read may miss changes from then on */
+  /** @param sending called right before the query is sent: the read may miss changes after this call */
   readonly read: (sending: () => void) => Promise<Outcome<T>>
   readonly namesOf: (value: T) => readonly string[]
   /** @param isCurrent false: the value serves the calls that wait for it, and must not be cached */
@@ -42,18 +42,19 @@ export interface LiveRead<T> {
 
 interface Load<T> {
   readonly done: Promise<Outcome<T>>
-  /** When the last call that joined has waited long enough. */
+  /** Time at which the last call that joined stops waiting. */
   endsAt: number
 }
 
 /**
  * The rule of every cache of a front: a change drops the cached values that it touches, and a load is
- * repeated only if such a change came while it ran. Changes of other things do not delay a load, so that a
- * workspace that is written in a loop keeps no other workspace waiting. One load at a time runs for each id.
+ * repeated only if such a change came while it ran. Changes of other objects do not delay a load, so
+ * continuous writes to one workspace delay no other workspace. One load at a time runs for each id.
  *
- * A load that a change of its own value overtakes is repeated until none does, or its time is over. A feed
- * that lost track (`everything`) knows nothing of this value: after BLIND_LOADS_MAX such loads the next one
- * serves the calls that waited when it began, for which it is not too old, and is not cached.
+ * A load that is overtaken by a change of its value is repeated until no change overtakes it or its time is
+ * over. A feed that was interrupted (`everything`) cannot tell whether this value changed: after
+ * BLIND_LOADS_MAX such loads, the next one serves the calls that were waiting when it began, for which it is
+ * recent enough, but is not cached.
  */
 export class LiveLoads<T> {
   readonly #deps: LiveLoadsDeps
@@ -98,7 +99,7 @@ export class LiveLoads<T> {
     this.#leave()
   }
 
-  /** The load of this id in progress; undefined if there is no load that a new call may join. */
+  /** The load of this id in progress; undefined if a new call cannot join any load. */
   #join(id: string): Promise<Outcome<T>> | undefined {
     const load = this.#joinable.get(id)
     if (load !== undefined) load.endsAt = this.#deps.now() + RELOADS_MS_MAX
@@ -125,7 +126,7 @@ export class LiveLoads<T> {
     this.#deps.forget(name)
   }
 
-  /** @param leave makes the load refuse further calls */
+  /** @param leave ends the joining of further calls */
   async #repeat(
     { read, namesOf, take }: LiveRead<T>,
     time: { readonly endsAt: number },

@@ -1,33 +1,33 @@
 import type { EpochFeed } from '../ports/keys/keys.ts'
 
 /**
- * Names of changed things that a cache records while loads run; above this number every load counts as
- * changed. Decision.
+ * Names of changed objects that a cache records while loads run; above this number, every loaded value counts
+ * as changed. Decision.
  */
 export const RECENT_CHANGES_MAX = 10_000
 
-/** Stands for a change that may have touched any value. */
+/** Represents a change that may have touched any value. */
 export const EVERYTHING = '*'
 
-/** The position of a read among the changes: the read sees every change before it. */
+/** The position of a read in the sequence of changes; the read sees every earlier change. */
 export interface ReadStart {
-  /** Changes that arrived before the read. */
+  /** Number of changes that arrived before the read. */
   readonly count: number
   /** The read sees every change up to this number, since those were committed before it. */
   readonly epoch: number
 }
 
 interface RecentChange {
-  /** The count of all changes when this one arrived last. */
+  /** The count of all changes at the last arrival of this one. */
   readonly at: number
   /** The highest number that arrived with this name. */
   readonly n: number
 }
 
 /**
- * The changes that arrive while a value is read, by the names of what they touch. A value is older than a
+ * The changes that arrive while a value is read, by the names of the changed objects. A value is older than a
  * change only if the change arrived after the start of the read, has a higher number than the epoch of the
- * start, and touches the value. Changes of other things do not matter, nor does a change that a second
+ * start, and touches the value. Changes of other objects do not count, nor does a change that a second
  * channel repeats.
  */
 export class RecentChanges {
@@ -55,7 +55,7 @@ export class RecentChanges {
       this.#everythingAt = at
       return
     }
-    // The highest number with the latest arrival: a hint may come late, twice or in another order.
+    // The highest number with the latest arrival: a notification may arrive late, twice or out of order.
     this.#byName.set(name, { at, n: Math.max(n, before?.n ?? n) })
   }
 
@@ -74,7 +74,10 @@ export class RecentChanges {
     return { count: this.#count, epoch: this.#feed.epoch }
   }
 
-  /** The change that overtook a read whose value depends on these names: a change with one of the names, EVERYTHING, or none. */
+  /**
+   * The kind of change that overtook a read of a value that depends on these names: `named` for one of the
+   * names, `everything` for EVERYTHING; null: none.
+   */
   since({ count, epoch }: ReadStart, names: readonly string[]): 'named' | 'everything' | null {
     const isNamed = names.some((name) => {
       const recent = this.#byName.get(name)

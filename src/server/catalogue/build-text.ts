@@ -4,7 +4,7 @@ import type { Protocol, LeaveKind, TextProtocol } from '../../schemas/models/pro
 import type { EndpointText, Provider, ProviderText } from '../ports/models/models.ts'
 import type { EndpointEntry, ModelEntry, ProviderEntry } from './format.ts'
 
-/** Cohere's own protocol has no form of these; a catalogue may name an address that has. */
+/** Protocols of text models by protocol of the provider. Cohere's has none of these, but a catalogue may give an address that supports one. */
 const SPEAKS: Readonly<Record<Protocol, readonly TextProtocol[]>> = {
   openai: ['chat'],
   anthropic: ['messages'],
@@ -12,11 +12,11 @@ const SPEAKS: Readonly<Record<Protocol, readonly TextProtocol[]>> = {
   cohere: [],
   local: [],
 }
-/** Servers that copy its protocol have chat alone. */
+/** The protocols of OpenAI itself; servers that copy it support only chat. */
 const MAKER_SPEAKS: readonly TextProtocol[] = ['chat', 'responses']
 /** Slugs of providers that answer 400 to a member that they do not know. */
 const STRICT: ReadonlySet<string> = new Set([MAKER, 'mistral'])
-/** Google charges an answer whole, also when its connection ends before. */
+/** Google charges the whole answer even if the connection ends early. */
 const ON_LEAVE: Readonly<Record<Protocol, LeaveKind>> = {
   openai: 'cancel',
   anthropic: 'cancel',
@@ -38,7 +38,7 @@ export function buildProviderText(entry: ProviderEntry): ProviderText {
   }
 }
 
-/** A model that says nothing of its outputs writes text. */
+/** Whether a model outputs text, which is the default when the entry names no outputs. */
 export function writesText({ architecture }: Pick<ModelEntry, 'architecture'>): boolean {
   return architecture?.output_modalities?.includes('text') ?? true
 }
@@ -65,7 +65,7 @@ export function endpointText(model: ModelEntry, { entry, provider }: Offered): E
   }
 }
 
-/** A maximum of 0 would bound every answer to nothing: some lists write 0 for "not known". */
+/** The maximum, or null for 0, which some lists write for "unknown": as a maximum, it would allow no answer. */
 function known(tokens: number | null | undefined): number | null {
   return tokens === undefined || tokens === 0 ? null : tokens
 }

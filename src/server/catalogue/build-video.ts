@@ -19,8 +19,8 @@ import type { ModelVideoEntry, ProviderVideoEntry } from './video-format.ts'
 
 export const TOKEN_HEADER_DEFAULT = 'Idempotency-Key'
 /**
- * How a submission is recognized when its answer was lost. OpenAI lists its jobs; Google lists no operations
- * of a model, so that a repeated submission is blind.
+ * How a submission is recognized when its answer was lost. OpenAI lists its jobs; Google does not list a
+ * model's operations, so a submission is repeated blindly.
  */
 const SUBMIT: Readonly<Record<VideoProtocolName, SubmitKind>> = {
   openai: 'lookup',
@@ -68,7 +68,7 @@ export function makesVideo(entry: ModelEntry): boolean {
   return entry.architecture?.output_modalities?.includes('video') ?? false
 }
 
-/** Null when the model makes no video. A video model without facts in the file takes any request. */
+/** Null when the model makes no video. A video model without facts in the file accepts any request. */
 export function videoFacts(entry: ModelEntry): VideoFacts | null {
   return makesVideo(entry) ? factsOf(entry.video ?? {}) : null
 }
@@ -100,7 +100,7 @@ function factsOf(entry: ModelVideoEntry): VideoFacts {
 /** Price of a video that the catalogue marks as free. */
 export const FREE_VIDEO: VideoPricing = { perSecond: [], perVideoNano: 0 }
 
-/** Null = unpriced. A checked price can be counted; a bug of the check must not become a free video. */
+/** Null = unpriced. Throws for a price that cannot be counted, so that a bug in the check does not make videos free. */
 export function endpointPricing(model: ModelEntry, { video }: EndpointEntry): VideoPricing | null {
   const skus = video?.pricing_skus ?? model.video?.pricing_skus
   if (skus === undefined) return null

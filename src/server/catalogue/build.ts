@@ -9,10 +9,10 @@ import { buildProviderVideo, endpointPricing, FREE_VIDEO, makesVideo, videoFacts
 import { allTermsOf, isFree, isUnpriced, type Terms } from './terms.ts'
 import { bareModel, type Offer, type Shown, tagOf, wireEndpoints, wireModel, zdrEndpoints } from './wire.ts'
 
-/** Prices of an endpoint without any in the catalogue; replies always contain the four that §2.10 names. */
+/** Prices of an endpoint that has none in the catalogue; replies always contain the four that §2.10 names. */
 export const FREE: Pricing = { prompt: '0', completion: '0', request: '0', image: '0' }
 
-/** A model with all resolved models of its ids: itself under the suffix '', and its variants under theirs. */
+/** A model with the resolved model for each of its ids: the model itself for the suffix '', and each variant for its suffix. */
 export interface BuiltModel {
   readonly entry: ModelEntry
   readonly model: ResolvedModel
@@ -54,7 +54,7 @@ export function buildModel(entry: ModelEntry, providers: ReadonlyMap<string, Pro
   return { entry, model, bySuffix: new Map(built) }
 }
 
-/** The same model as a reply to an alias shows it: the canonical model with `alias_target`. */
+/** The model in the reply for an alias: the canonical model with `alias_target`. */
 export function underAlias(model: ResolvedModel): ResolvedModel {
   const wire: Model = { ...model.wire, alias_target: { name: model.wire.name, slug: model.canonicalSlug } }
   return {
@@ -205,7 +205,7 @@ export class RenderedBodies implements ModelBodies {
   }
 }
 
-/** The endpoints that declare zero data retention, joined by commas; null: none does. */
+/** The endpoints that declare zero data retention, joined by commas; null: none. */
 export function renderZdr(shown: Shown): Uint8Array | null {
   const endpoints = zdrEndpoints(shown)
   return endpoints.length === 0 ? null : Buffer.from(endpoints.map((one) => JSON.stringify(one)).join(','))

@@ -14,7 +14,7 @@ export type CheckedCatalogue =
     }
   | { readonly ok: false; readonly problems: readonly CatalogueProblem[] }
 
-/** Checks a catalogue in a thread: 100,000 models take a second and more, in which a supervisor could not answer. */
+/** Checks a catalogue in a thread: 100,000 models take more than a second, during which a supervisor could not answer. */
 export function checkAside({ shippedFile, extraFile }: CheckedFiles): Promise<CheckedCatalogue> {
   const workerData: CheckedFiles = { shippedFile, extraFile }
   const thread = new Worker(new URL('../../../bundle/check-thread.js', import.meta.url), { workerData })

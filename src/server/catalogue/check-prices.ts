@@ -1,4 +1,4 @@
-/** Prices that could not be counted, or that nothing would read: refused, so that no file promises them. */
+/** Refuses prices that cannot be counted or would never be used, so that no file promises them. */
 import type { Issue } from '../../schemas/failure-metadata.ts'
 import { pointer } from '../../schemas/issues.ts'
 import type { Pricing } from '../../schemas/models/models.ts'
@@ -109,7 +109,7 @@ function checkWindow({ utc_start: start, utc_end: end }: PricingOverride, path: 
 
 const LAST_MINUTE = 59
 
-/** Refuses overrides and modifiers where nothing reads them. */
+/** Refuses overrides and modifiers in places where they are not used. */
 function checkConditions(model: ModelEntry, { pricing, modifiers }: Priced, path: string): readonly Issue[] {
   const issues: Issue[] = []
   const expected = 'the member to be absent'
@@ -163,8 +163,8 @@ function whenOf({ when }: PriceModifier): readonly [TierMember, string, string |
 }
 
 /**
- * Refuses a tier that neither providers nor the modifiers of the provider's own endpoints know: a limit of
- * money would refuse each call, or a price would not count.
+ * Refuses a tier that neither providers nor the modifiers of the provider's own endpoints know: otherwise a
+ * spending limit would refuse each call, or a price would not apply.
  */
 export function checkAccountTier(
   { slug, account_tier: given }: ProviderEntry,
@@ -200,7 +200,7 @@ function serviceTiersOf(model: ModelEntry): readonly string[] {
     .flatMap(([member, name]) => (member === 'service_tier' ? [name] : []))
 }
 
-/** Refuses an entry that is free and has a price: the meaning would be a guess. */
+/** Refuses an entry that is free and has a price, since the intention is unclear. */
 function checkFree({ free, pricing, modifiers, video }: Priced, path: string): readonly Issue[] {
   if (free !== true) return []
   if (pricing === undefined && modifiers === undefined && video?.pricing_skus === undefined) return []
@@ -208,7 +208,7 @@ function checkFree({ free, pricing, modifiers, video }: Priced, path: string): r
   return [{ path: `${path}/free`, message, expected: 'either `free` or a price' }]
 }
 
-/** Refuses multipliers whose product with a price that they meet is too fine or too large to count. */
+/** Refuses multipliers whose product with an affected price is too fine or too large to count. */
 export function checkProducts(model: ModelEntry): readonly Issue[] {
   const places = placesOf(model)
   if (places.size === 0) return []
@@ -229,7 +229,7 @@ export function checkProducts(model: ModelEntry): readonly Issue[] {
   return [...issues.values()]
 }
 
-/** Where each list of modifiers is written: offers that share one share the list itself. */
+/** Paths of the lists of modifiers; offers that inherit a list share the same object. */
 function placesOf(model: ModelEntry): ReadonlyMap<readonly PriceModifier[], string> {
   const places = new Map<readonly PriceModifier[], string>()
   const put = (priced: { modifiers?: PriceModifier[]; endpoints?: EndpointEntry[] }, path: string): void => {
@@ -247,7 +247,7 @@ function placesOf(model: ModelEntry): ReadonlyMap<readonly PriceModifier[], stri
 
 type TokenPricing = Partial<Pick<Pricing, TokenPriceKey | 'overrides'>>
 
-/** Index of a multiplier, and the key of a price that it meets, by each way in which modifiers can combine. */
+/** Multipliers, by index, whose product with a price cannot be counted in some combination of modifiers; the value is the key of the price. */
 function uncountableProducts(
   pricing: TokenPricing,
   modifiers: readonly PriceModifier[],
@@ -290,14 +290,14 @@ function combinationsOf(
   return all
 }
 
-/** Nano-USD per million tokens that a key may have here, without those that are reported elsewhere. */
+/** The prices in nano-USD per million tokens that a key may have, without those whose faults are reported elsewhere. */
 function pricesOf(key: TokenPriceKey, pricing: TokenPricing): readonly number[] {
   const overriding: readonly Partial<Record<string, unknown>>[] = pricing.overrides ?? []
   const written = [pricing[key], ...overriding.map((override) => override[key])]
   return written.flatMap((usd) => (typeof usd === 'string' ? (nanoPerMillion(usd) ?? []) : []))
 }
 
-/** Null: no whole number of nano-USD per million tokens, or too many. */
+/** Null: not a whole number of nano-USD per million tokens, or too large. */
 function productOf(price: number, multiplier: string): number | null {
   const micro = BigInt(scaled(multiplier, MULTIPLIER_PLACES) ?? 0)
   const [product, whole] = [BigInt(price) * micro, 10n ** BigInt(MULTIPLIER_PLACES)]
@@ -305,7 +305,7 @@ function productOf(price: number, multiplier: string): number | null {
   return product % whole === 0n && counted <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(counted) : null
 }
 
-/** Prices that count as they are written, but hardly as they were meant: warnings, not mistakes. */
+/** Prices that are valid but probably not as intended: warnings, not errors. */
 export function doubtfulPrices(model: ModelEntry): readonly Issue[] {
   const endpoints = (list: readonly EndpointEntry[] | undefined, path: string): readonly Issue[] =>
     (list ?? []).flatMap((one, index) => doubtful(one.pricing, `${path}/endpoints/${index}/pricing`))
@@ -329,7 +329,7 @@ export function doubtfulPrices(model: ModelEntry): readonly Issue[] {
  */
 const DOUBTFUL_TOKEN_USD = 0.001
 
-/** Prices per million tokens that stand where prices per token belong. */
+/** Prices that are probably per million tokens although the field is per token. */
 function highPrices(pricing: TokenPricing, path: string): readonly Issue[] {
   return TOKEN_PRICE_KEYS.flatMap((key) => {
     const usd = pricing[key]
@@ -345,7 +345,7 @@ function highPrices(pricing: TokenPricing, path: string): readonly Issue[] {
   })
 }
 
-/** Whether a later override holds wherever this one does, with all of its prices: then this one never counts. */
+/** Whether a later override applies in all cases of this one and sets all its prices, so that this one has no effect. */
 function isCovered(override: PricingOverride, later: PricingOverride): boolean {
   const { utc_start: start, utc_end: end, utc_days: days } = later
   const isSameTime =

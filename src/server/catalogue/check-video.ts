@@ -43,7 +43,7 @@ export function checkProviderVideo({ protocol, video }: ProviderEntry): readonly
   return issues
 }
 
-/** Checks the video facts of the model alone; its endpoints are checked one by one. */
+/** Checks only the model's video facts; its endpoints are checked separately. */
 export function checkModelVideo(model: ModelEntry): readonly Issue[] {
   const { video, pricing } = model
   if (!makesVideo(model)) {
@@ -87,7 +87,7 @@ export function checkEndpointVideo(
   ]
 }
 
-/** Refuses a token price of a video model: replies would show the price although no call is charged by it. */
+/** Refuses a token price of a video model: replies would show the price although no call is charged with it. */
 export function checkTokenPrice(
   model: ModelEntry,
   pricing: ModelEntry['pricing'],
@@ -115,7 +115,7 @@ function checkCover(skus: NonNullable<Skus>, path: string, video: ModelVideoEntr
   const pricing = videoPricing(skus)
   if (pricing === null) return []
   return advertised(video).flatMap((resolution) => {
-    // Where the model makes sound, a request may ask for sound or refuse it.
+    // If the model can make sound, a request may turn sound on or off.
     const unpriced = (video.generate_audio === true ? [true, false] : [false]).filter(
       (hasAudio) => !isPriced(pricing, resolution, hasAudio),
     )
@@ -130,7 +130,7 @@ function checkCover(skus: NonNullable<Skus>, path: string, video: ModelVideoEntr
   })
 }
 
-/** Resolutions that the model offers. Null stands for every resolution: where the catalogue names none, Sluice accepts any. */
+/** Resolutions that the model offers. Null stands for every resolution: if the catalogue names none, Sluice accepts any. */
 function advertised({ resolutions, sizes }: ModelVideoEntry): readonly (string | null)[] {
   if (resolutions === undefined && sizes === undefined) return [null]
   return [...new Set([...(resolutions ?? []), ...(sizes ?? []).map(resolutionOfSize)])]

@@ -9,7 +9,7 @@ import type { CatalogueProblem, Placed } from './sources.ts'
 import { tagOf } from './wire.ts'
 import { writesText } from './build-text.ts'
 
-/** Entries that stand twice within one file; across files the later entry replaces the earlier. */
+/** Reports entries that occur twice in one file; across files, the later entry replaces the earlier one. */
 export function checkRepeats<T>(
   entries: readonly Placed<T>[],
   member: 'id' | 'slug',
@@ -37,7 +37,7 @@ export function checkRepeats<T>(
 
 export interface KnownProviders {
   readonly providers: ReadonlyMap<string, Placed<ProviderEntry>>
-  /** Slugs of entries whose own mistakes are reported elsewhere. */
+  /** Slugs of entries whose own errors are reported elsewhere. */
   readonly faulty: readonly string[]
 }
 
@@ -62,7 +62,7 @@ function checkProvider(provider: ProviderEntry, models: readonly Placed<ModelEnt
         models.map(({ entry }) => entry),
       ),
     )
-  // Only `local` has nowhere to connect to.
+  // Only `local` needs no address.
   if (provider.protocol === 'local' || provider.base_url !== undefined) return issues
   const expected = `a URL, since the protocol is ${provider.protocol}`
   return [{ path: '/base_url', message: 'is missing', expected }, ...issues]
@@ -193,7 +193,7 @@ const MODALITIES = {
   ],
 } as const
 
-/** Warnings, not mistakes: unknown modalities, and prices that were hardly meant. */
+/** Warnings, not errors: unknown modalities, and prices that are probably not intended. */
 export function doubtsOf(models: readonly Placed<ModelEntry>[]): readonly CatalogueProblem[] {
   return [...checkModalities(models), ...models.flatMap((placed) => at(placed, doubtfulPrices(placed.entry)))]
 }
@@ -235,7 +235,7 @@ function at(placed: Placed<unknown>, issues: readonly Issue[]): readonly Catalog
 const CALL_MEMBERS = ['speaks', 'strict', 'on_leave', 'first_output_ms', 'stall_ms'] as const
 const NO_CALLS = 'has no effect: the protocol `local` makes no calls'
 
-/** The built-in models have no connection that such a member could describe. */
+/** Refuses such members for the built-in models, which have no connection. */
 function checkProviderText(provider: ProviderEntry): readonly Issue[] {
   if (provider.protocol !== 'local') return []
   return CALL_MEMBERS.filter((name) => provider[name] !== undefined).map((name) => ({
@@ -273,13 +273,12 @@ interface NameUse {
 
 /**
  * Reports names that belong to two models. Ids, canonical slugs and aliases are one name space, so that an
- * alias can neither hide a model nor lead to another alias.
+ * alias can neither hide a model nor refer to another alias.
  */
 function checkNames(models: readonly Placed<ModelEntry>[]): readonly CatalogueProblem[] {
   const uses = models.flatMap(usesOf)
   const owners = new Map<string, NameUse>()
-  // Ids claim their names first: when an alias and an id collide, the operator has to change the alias,
-  // whichever comes first.
+  // Ids claim their names first: when an alias and an id collide, the operator has to change the alias, whatever their order.
   for (const use of uses) if (use.member === '/id') owners.set(use.name.toLowerCase(), use)
   return uses.flatMap((use): CatalogueProblem[] => {
     const owner = owners.get(use.name.toLowerCase())

@@ -40,7 +40,7 @@ const Slug = text('a slug of lower-case letters, digits, `.`, `_` and `-`', '[a-
 const Free = Type.Optional(Flag)
 /** Every member is optional: an absent price is 0. */
 const Prices = Type.Partial(Pricing, { ...closed, description: 'an object of decimal strings' })
-/** Prices by what an answer reports. An endpoint's own replace those of its model or variant. */
+/** Prices that depend on the tier that an answer reports. The modifiers of an endpoint replace those of its model or variant. */
 const Modifiers = Type.Optional(PriceModifiers)
 
 const Milliseconds = Type.Optional(
@@ -51,7 +51,7 @@ const Milliseconds = Type.Optional(
   }),
 )
 
-/** What an endpoint speaks; an empty list takes it out of all calls of models that write. */
+/** Protocols that an endpoint speaks; an empty list excludes it from all text calls. */
 const Speaks = Type.Optional(
   Type.Array(Type.Enum(TEXT_PROTOCOLS, { description: `one of ${TEXT_PROTOCOLS.join(', ')}` }), {
     uniqueItems: true,
@@ -59,21 +59,21 @@ const Speaks = Type.Optional(
   }),
 )
 
-/** Where the endpoint takes reasoning of earlier turns. */
+/** The member in which the endpoint accepts reasoning of earlier turns. */
 const ReasoningFieldEntry = Type.Optional(
   Type.Enum(REASONING_FIELDS, { description: `one of ${REASONING_FIELDS.join(', ')}` }),
 )
 
-/** Members of a provider that concern models that write. */
+/** Members of a provider for text models. */
 const TextMembers = {
   speaks: Speaks,
   /** The provider refuses members that it does not know. */
   strict: Type.Optional(Flag),
-  /** What happens to the stream of a caller who has left. */
+  /** What happens to the stream when the caller disconnects. */
   on_leave: Type.Optional(Type.Enum(LEAVE_KINDS, { description: `one of ${LEAVE_KINDS.join(', ')}` })),
   first_output_ms: Milliseconds,
   stall_ms: Milliseconds,
-  /** What the account is set to where a call asks for no tier. */
+  /** The account's tier for calls that request none. */
   account_tier: Type.Optional(
     Type.String({
       minLength: 1,
@@ -111,7 +111,7 @@ export const ProviderEntry = Type.Object(
       ),
     ),
     api_key_env: Type.Optional(Variable),
-    /** A value to send, or `{"env": "NAME"}` for a value that is read from a variable, as keys are. */
+    /** A value to send, or `{"env": "NAME"}` for a value that is read from an environment variable, like keys. */
     headers: Type.Optional(
       Type.Record(Type.String(), HeaderValue, {
         maxProperties: PROVIDER_HEADERS_MAX,
@@ -119,7 +119,7 @@ export const ProviderEntry = Type.Object(
       }),
     ),
     timeout_ms: Milliseconds,
-    /** Other spellings of fields, and of values as `input_type=search_query`. */
+    /** The provider's names of fields, and of values such as `input_type=search_query`. */
     rename: Type.Optional(Type.Record(Type.String(), Name, { description: 'an object of field names' })),
     video: Type.Optional(ProviderVideoEntry),
     ...TextMembers,
@@ -143,13 +143,13 @@ export const EndpointEntry = Type.Object(
     supported_parameters: Type.Optional(Names),
     supports_implicit_caching: Type.Optional(Flag),
     supports_tool_choice: Type.Optional(ToolChoice),
-    // Declarations of the provider: an absent member is not false, and no filter on it matches.
+    // Declarations of the provider: an absent member does not mean false, and no filter on it matches.
     zdr: Type.Optional(Flag),
     may_train: Type.Optional(Flag),
     distillable: Type.Optional(Flag),
     regions: Type.Optional(Names),
     video: Type.Optional(EndpointVideoEntry),
-    /** Where it differs from its provider. */
+    /** Only if it differs from its provider. */
     speaks: Speaks,
     reasoning_field: ReasoningFieldEntry,
   },
@@ -159,7 +159,7 @@ export type EndpointEntry = Static<typeof EndpointEntry>
 
 const Suffix = text('a suffix of lower-case letters, digits and `-`, without the colon', '[a-z0-9][a-z0-9-]*')
 const Endpoints = list(EndpointEntry, 'a list of endpoints')
-/** A variant of a model. A variant without endpoints has those of its model, at its own price when it has one. */
+/** A variant of a model. A variant without endpoints has those of its model, at the variant's price if it has one. */
 const VariantEntry = Type.Object(
   {
     suffix: Suffix,
@@ -209,7 +209,7 @@ export const ModelEntry = Type.Object(
         closed,
       ),
     ),
-    /** Prices of every endpoint that has none; `free` works in the same way. */
+    /** Prices of all endpoints without their own; `free` works in the same way. */
     pricing: Type.Optional(Prices),
     modifiers: Modifiers,
     free: Free,
@@ -244,7 +244,7 @@ export type ModelEntry = Static<typeof ModelEntry>
 /** A catalogue file, as operators write it. Every member of a model but `id` and `name` has a default. */
 export const CatalogueFile = Type.Object(
   {
-    /** True: the file replaces the shipped catalogue as a whole instead of extending it. */
+    /** True: the file replaces the whole shipped catalogue instead of extending it. */
     replace: Type.Optional(Flag),
     providers: Type.Optional(list(ProviderEntry, 'a list of providers')),
     models: Type.Optional(list(ModelEntry, 'a list of models')),

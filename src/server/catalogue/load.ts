@@ -16,7 +16,7 @@ export const MODELS_SELECTED_CACHED_MAX = 500_000
 export interface CatalogueFiles {
   /** The catalogue that ships with the product. */
   readonly shippedFile: string
-  /** The operator's own file (`SLUICE_CATALOG`): replaces entries of the same id or slug and adds the others. */
+  /** The operator's own file (`SLUICE_CATALOG`): replaces entries with the same id or slug and adds the others. */
   readonly extraFile: string | null
   /** Wall clock in milliseconds, for filters on age. */
   readonly now?: () => number
@@ -32,11 +32,11 @@ export interface LoadedCatalogue {
   readonly warnings: readonly CatalogueProblem[]
   /** Endpoints without a price. */
   readonly unpriced: readonly UnpricedEndpoint[]
-  /** The index is built at the first use: for 100,000 models it takes a second and 340 MB, which a mere check saves. */
+  /** The index is built at the first use: for 100,000 models it takes a second and 340 MB, which a check alone does not need. */
   readonly catalogue: ModelCatalogue
 }
 
-/** Reads and checks the catalogue. Reports every mistake of both files at once, by file and JSON pointer. */
+/** Reads and checks the catalogue. Reports all errors of both files at once, by file and JSON pointer. */
 export function loadCatalogue({ shippedFile, extraFile, now = Date.now }: CatalogueFiles): CatalogueResult {
   const sources = [shippedFile, ...(extraFile === null ? [] : [extraFile])].map(readSource)
   const { providers, models } = merge(sources)
@@ -93,8 +93,8 @@ interface Merged {
 }
 
 /**
- * Merges the sources. A later source's entry takes the place of the earlier entry of the same name, so that
- * lists keep their order.
+ * Merges the sources. A later source's entry replaces the earlier entry of the same name at the same
+ * position, so that lists keep their order.
  */
 function merge(sources: readonly Source[]): Merged {
   const from = Math.max(
@@ -109,7 +109,7 @@ function merge(sources: readonly Source[]): Merged {
   return merged
 }
 
-/** Adds an entry. A name that stands twice in one file is a mistake, and must not hide the mistakes of its first entry. */
+/** Adds an entry. A name that occurs twice in one file is an error, which must not hide the errors of the first entry. */
 function put<T>(entries: Map<string, Placed<T>>, name: string, placed: Placed<T>): void {
   const isRepeat = entries.get(name)?.file === placed.file
   entries.set(isRepeat ? `${name} ${placed.path}` : name, placed)
@@ -124,7 +124,7 @@ function index(
   return new Catalogue(built, [...providers.values()], now)
 }
 
-/** Indexes the models once and never changes: a new file is a new catalogue in a new front. */
+/** Indexes the models once and never changes: a new file is loaded as a new catalogue in a new front. */
 class Catalogue implements ModelCatalogue {
   readonly models: readonly ResolvedModel[]
   readonly aliases: ReadonlyMap<string, string>
@@ -143,8 +143,8 @@ class Catalogue implements ModelCatalogue {
   }
 
   /**
-   * Finds a model by a name. Every spelling of the catalogue is one lookup without garbage; other spellings
-   * are folded to lower case.
+   * Finds a model by a name. A spelling that occurs in the catalogue needs one lookup without garbage; other
+   * spellings are converted to lower case first.
    */
   resolve(id: string): ResolvedModel | null {
     return this.#byName.get(id) ?? this.#byName.get(id.toLowerCase()) ?? null
@@ -169,8 +169,8 @@ class Catalogue implements ModelCatalogue {
 }
 
 /**
- * Caches what filters found, so that the pages of one list walk over the catalogue once: 100,000 models take
- * 10 ms. A catalogue never changes but ages do: filters on age are not cached.
+ * Caches the results of filters, so that the pages of one list search the catalogue only once: 100,000 models
+ * take 10 ms. Filters on age are not cached, since ages change although the catalogue does not.
  */
 export class Selections {
   readonly #models: Selectable

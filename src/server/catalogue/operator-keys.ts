@@ -3,10 +3,10 @@ import type { Secret } from '../../schemas/vault/secret.ts'
 import { variablesOf } from '../../schemas/workspaces/provider-keys.ts'
 import type { Provider } from '../ports/models/models.ts'
 
-/** A variable for a provider's key that holds a key of Sluice. */
+/** A variable for a provider's key that contains a Sluice key. */
 export interface MisplacedKey {
   readonly variable: string
-  /** Slugs of the providers that read it and have an address of the shipped catalogue. */
+  /** Slugs of the providers that use the variable and have an address of the shipped catalogue. */
   readonly providers: readonly string[]
 }
 
@@ -17,9 +17,10 @@ export interface OperatorKeys {
 }
 
 /**
- * Parts usable keys from misplaced ones. Programs that call Sluice read `OPENAI_API_KEY` as the node does, so a
- * key of Sluice may be in the environment of a node. A provider of the shipped catalogue would refuse it, and
- * must not see it: the variable counts as not set. A provider at another address may be Sluice itself.
+ * Separates usable keys from misplaced ones. Programs that call Sluice also read `OPENAI_API_KEY`, so the
+ * environment of a node may contain a Sluice key. A provider of the shipped catalogue would refuse the key
+ * and must not receive it, so the variable counts as not set. A provider at another address may be Sluice
+ * itself.
  */
 export function operatorKeys(
   providers: readonly Provider[],
@@ -40,7 +41,7 @@ export function operatorKeys(
   return { usable, misplaced }
 }
 
-/** What is wrong with misplaced keys, and the remedy; null without one. */
+/** Text about misplaced keys and the remedy; null without misplaced keys. */
 export function misplacedAdvice(
   misplaced: readonly MisplacedKey[],
 ): { readonly detail: string; readonly fix: string } | null {

@@ -1,4 +1,4 @@
-/** A workspace's own models as lists and reads show them, in addition to those of the catalogue. */
+/** A workspace's own models in lists and reads, in addition to those of the catalogue. */
 import type { Pricing } from '../../schemas/models/models.ts'
 import type { ResolvedModel, OwnListing, OwnModel } from '../ports/models/models.ts'
 import { FREE, RenderedBodies, render, renderZdr, type BuiltModel } from './build.ts'
@@ -16,7 +16,7 @@ export function listOwn(models: readonly OwnModel[], now: () => number): OwnList
       one.known === null ? [] : [[one.known.id.toLowerCase(), joined(one, one.known)] as const],
     ),
   ])
-  // Whole lists of thousands are kept by the selection that they are of.
+  // Merged lists, which may contain thousands of models, are cached by the catalogue's selection.
   const lists = new WeakMap<readonly ResolvedModel[], readonly ResolvedModel[]>()
   const zdrLists = new WeakMap<readonly ResolvedModel[], readonly ResolvedModel[]>()
   return {
@@ -41,7 +41,7 @@ export function listOwn(models: readonly OwnModel[], now: () => number): OwnList
   }
 }
 
-/** What the draft of an endpoint does not say is as in a catalogue that does not say it. */
+/** Members missing in the draft of an endpoint have the same defaults as in a catalogue. */
 function built(own: OwnModel): BuiltModel {
   const { slug, callable } = own
   const entry = entryOf(own)

@@ -18,7 +18,7 @@ export interface Listed {
   readonly promptNano: number
   /** Nano-USD per million completion tokens. */
   readonly completionNano: number
-  /** `Date.now()` form; null when the catalogue does not say. */
+  /** Milliseconds as `Date.now()`; null when the catalogue has no date. */
   readonly createdMs: number | null
 }
 
@@ -54,8 +54,8 @@ export interface Selectable {
 }
 
 /**
- * The models that match every member of the filter, sorted. A filter on a fact that the catalogue lacks
- * matches nothing; a sort by such a fact keeps the order of the catalogue and puts these models last.
+ * The models that match every member of the filter, sorted. A filter on data that the catalogue lacks matches
+ * nothing; a sort by such data puts these models last, in the order of the catalogue.
  */
 export function select(
   { all, words }: Selectable,
@@ -72,8 +72,8 @@ export function select(
 }
 
 /**
- * Two selections by one sort as one; without a sort the first one comes first.
- * @param few is looked for in the other by halves: a catalogue may have 100,000 models
+ * Merges two selections with the same sort; without a sort, the first selection comes first.
+ * @param few its models are placed by binary search, since a catalogue may have 100,000 models
  */
 export function merged(
   few: readonly ResolvedModel[],
@@ -98,7 +98,7 @@ interface Sorted {
   readonly rank: Rank
 }
 
-/** The first place from `from` on whose model does not come before one of this rank. */
+/** The first index from `from` whose model does not sort before a model of this rank. */
 function placeOf(wanted: readonly number[], { many, from, rank }: Sorted): number {
   let [low, high] = [from, many.length]
   while (low < high) {
@@ -138,7 +138,7 @@ function testsOf(filter: ModelFilter, nowMs: number): readonly Test[] {
     model.endpoints.some((one) => one.isDistillable === wanted),
   )
   add(filter.isZdr, (wanted, { model }) => model.endpoints.some((one) => one.isZdr === wanted))
-  // Callers give USD per million tokens as a float: rounding to the stored unit repairs it.
+  // Callers send USD per million tokens as a float; rounding to the stored unit removes its error.
   add(filter.promptPriceMin, (usd, one) => one.promptNano >= Math.round(usd * NANO))
   add(filter.promptPriceMax, (usd, one) => one.promptNano <= Math.round(usd * NANO))
   add(filter.completionPriceMin, (usd, one) => one.completionNano >= Math.round(usd * NANO))
@@ -167,7 +167,7 @@ function hasAll(wanted: readonly string[], has: readonly string[]): boolean {
 
 type Rank = (one: Ranked) => readonly number[]
 
-/** Values to sort by, lowest first; null where Sluice has no measurement, so that the order of the catalogue stays. */
+/** Values to sort by, lowest first; null if Sluice has no measurement, so that the order of the catalogue is kept. */
 const RANKS: Readonly<Record<ModelSort, Rank | null>> = {
   'most-popular': null,
   'top-weekly': null,
@@ -195,7 +195,7 @@ function compare(a: readonly number[], b: readonly number[]): number {
 
 /**
  * Finds texts by their words. All texts are joined into one, so that a search runs at the speed of memory.
- * Words hold no white space, so that no match spans two texts.
+ * Words contain no white space, so no match spans two texts.
  */
 export class WordSearch {
   readonly #all: string
@@ -211,7 +211,7 @@ export class WordSearch {
 
   /** @returns the indexes of the texts that contain every word, ascending */
   find(words: readonly string[]): readonly number[] {
-    // The longest word usually stands in the fewest texts.
+    // The longest word usually occurs in the fewest texts.
     const [first = '', ...others] = [...words].sort((a, b) => b.length - a.length)
     const found: number[] = []
     for (let text = 0; text < this.#ends.length; text++) {

@@ -18,12 +18,12 @@ import type { Issue } from '../../schemas/failure-metadata.ts'
 import { pointer } from '../../schemas/issues.ts'
 import { CatalogueFile, ModelEntry, ProviderEntry } from './format.ts'
 
-/** One mistake in a catalogue: which file, a JSON pointer into it, what is wrong and what would be right. */
+/** One error in a catalogue: the file, a JSON pointer into it, the fault and the expected value. */
 export interface CatalogueProblem extends Issue {
   readonly file: string
 }
 
-/** An entry and where it was written, so that a later check can still point at it. */
+/** An entry with its file and path, so that a later check can report them. */
 export interface Placed<T> {
   readonly entry: T
   readonly file: string
@@ -35,21 +35,21 @@ export function lineOf({ file, path, message, expected }: CatalogueProblem): str
 }
 
 /**
- * The contents of one file: its sound entries, and the sound members of the others. References and names of a
- * faulty entry are checked too, so that one mistake does not hide the next. A catalogue with problems is
- * never used.
+ * The contents of one file: its valid entries, and the valid members of the others. References and names of a
+ * faulty entry are also checked, so that one error does not hide the next. A catalogue with problems is never
+ * used.
  */
 export interface Source {
   readonly file: string
   readonly isReplacing: boolean
   readonly providers: readonly Placed<ProviderEntry>[]
   readonly models: readonly Placed<ModelEntry>[]
-  /** Slugs of providers whose entries have a mistake: a reference to such a provider is not a second mistake. */
+  /** Slugs of providers with a faulty entry; a reference to such a provider is not a second error. */
   readonly faultyProviders: readonly string[]
   readonly problems: readonly CatalogueProblem[]
 }
 
-/** Reads one catalogue file and checks its shape. Reports every departure, not only the first. */
+/** Reads one catalogue file and checks its shape. Reports every error, not only the first. */
 export function readSource(file: string): Source {
   const read = parse(file)
   if (!read.ok) return { ...NOTHING, file, problems: [read.problem] }
@@ -83,12 +83,12 @@ const NOTHING: Omit<Source, 'file'> = {
   problems: [],
 }
 
-/** Values for faulty or missing members of a provider: those are reported already and must not cause a second mistake. */
+/** Values for faulty or missing members of a provider: their errors are already reported and must not cause further ones. */
 const PROVIDER_STAND_INS = { protocol: 'local', base_url: 'https://unread' }
 /** Values for faulty or missing members of a model. */
 const MODEL_STAND_INS = { name: 'unread' }
 
-/** The entry with its sound members; none when the entry has no name. */
+/** The entry with its valid members; nothing if the entry has no name. */
 function salvaged<S extends TObject>(
   schema: S,
   placed: Placed<unknown>,
@@ -122,7 +122,7 @@ function parse(file: string): { ok: true; value: unknown } | { ok: false; proble
   }
 }
 
-/** Line and column from the parser's "at position N": a count of characters is of no use in a file of lines. */
+/** Line and column from the parser's "at position N": people cannot find a character count in a file with lines. */
 function positionOf(message: string, text: string): string {
   const at = /at position (\d+)/.exec(message)?.[1]
   if (at === undefined) return ''
@@ -143,7 +143,10 @@ function memberOf(value: unknown, member: string): unknown {
   return typeof value === 'object' && value !== null ? Reflect.get(value, member) : undefined
 }
 
-/** Every place once: the validator's own list would stop at eight and include each branch of a union. @param path JSON pointer of the value */
+/**
+ * Reports every faulty place once; the validator's list would stop at eight and include each branch of a
+ * union. @param path JSON pointer of the value
+ */
 function explain(schema: TSchema, value: unknown, path: string): readonly Issue[] {
   if (Value.Check(schema, value)) return []
   if (IsUnion(schema)) return explainUnion(schema, value, path)
@@ -171,14 +174,14 @@ function explainObject(schema: TObject, value: Record<string, unknown>, path: st
 
 function explainList(schema: TArray, value: readonly unknown[], path: string): readonly Issue[] {
   const issues = value.flatMap((item, at) => explain(schema.items, item, pointer(path, at)))
-  // Without a faulty item the list itself is at fault: too short, or with an item twice.
+  // If no item is faulty, the list itself is: too short, or with a repeated item.
   return issues.length > 0 ? issues : [{ path, message: 'is not valid', expected: expectedOf(schema) }]
 }
 
-/** The branch of a union that takes this kind of value explains more than the union does. */
+/** Explains by the union's branch for this kind of value, which is more precise than the whole union. */
 function explainUnion(schema: TUnion, value: unknown, path: string): readonly Issue[] {
   const objects = schema.anyOf.filter((shape) => IsObject(shape))
-  // Only its names show which of several objects was meant.
+  // Only the member names show which of several object branches was meant.
   const isChoice = objects.length > 1 && isRecord(value)
   const named = isChoice ? objects.find((shape) => hasNamesOf(shape, value)) : undefined
   if (named !== undefined) return explain(named, value, path)

@@ -4,11 +4,11 @@ import { writesText } from './build-text.ts'
 import { makesVideo } from './build-video.ts'
 import type { EndpointEntry, ModelEntry } from './format.ts'
 
-/** The terms of a model under one of its ids: itself under the suffix '', its variants under `:<suffix>`. */
+/** The terms of a model for one of its ids: the suffix is '' for the model itself and `:<suffix>` for a variant. */
 export interface Terms {
   readonly suffix: string
   readonly pricing: Partial<Pricing> | undefined
-  /** Of endpoints without their own. */
+  /** Modifiers of endpoints without their own. */
   readonly modifiers: readonly PriceModifier[] | undefined
   readonly isFree: boolean
   readonly endpoints: readonly EndpointEntry[]
@@ -42,7 +42,7 @@ function termsOf({ pricing, modifiers, free, endpoints }: Variant, model: ModelE
     const { free: isFree = false } = model
     return { pricing: model.pricing, modifiers: modifiers ?? model.modifiers, isFree, endpoints: inherited }
   }
-  // A modifier's own prices belong to the model's price, so they are not inherited with another price.
+  // Prices in a modifier belong to the model's price, so modifiers are not inherited with a different price.
   const own = { pricing, modifiers: modifiers ?? [] }
   return {
     ...own,
@@ -51,14 +51,14 @@ function termsOf({ pricing, modifiers, free, endpoints }: Variant, model: ModelE
   }
 }
 
-/** True when calls of the endpoint are free. The endpoint's own statement comes before that of its model or variant. */
+/** True when calls of the endpoint are free. The endpoint's own `free` or price overrides that of its model or variant. */
 export function isFree({ free, pricing, video }: EndpointEntry, terms: Pick<Terms, 'isFree'>): boolean {
   return free ?? (pricing === undefined && video?.pricing_skus === undefined && terms.isFree)
 }
 
 /**
- * True for an endpoint that has no `free` and lacks a price of what its model makes. A model that writes
- * needs the prices of prompt and completion, or a price per request alone: half a price is no price of 0.
+ * True for an endpoint that has no `free` and lacks a price for its model's output. A text model needs the
+ * prices of prompt and completion, or only a price per request; a missing one of the two does not count as 0.
  */
 export function isUnpriced(
   endpoint: EndpointEntry,
@@ -75,15 +75,15 @@ export function isUnpriced(
 }
 
 /**
- * An endpoint without a price, by id of the model and tag of the endpoint: the operator pays its provider,
- * and no caller is charged.
+ * An endpoint without a price, identified by the model's id and the endpoint's tag: the operator pays the
+ * provider, but no caller is charged.
  */
 export interface UnpricedEndpoint {
   readonly model: string
   readonly provider: string
 }
 
-/** The unpriced endpoints of a model that can be called. @param isSpeaking the endpoint takes calls of models that write */
+/** The unpriced endpoints of a model that can be called. @param isSpeaking the endpoint accepts text calls */
 export function unpricedOf(
   entry: ModelEntry,
   isSpeaking: (endpoint: EndpointEntry) => boolean,

@@ -70,14 +70,14 @@ export const ModelVideoEntry = Type.Object(
         closed,
       ),
     ),
-    /** Prices of every endpoint that has none. */
+    /** Prices of all endpoints without their own. */
     pricing_skus: PricingSkus,
   },
   closed,
 )
 export type ModelVideoEntry = Static<typeof ModelVideoEntry>
 
-/** The prices of an endpoint's videos, where they differ from those of its model. */
+/** The prices of an endpoint's videos, if they differ from those of its model. */
 export const EndpointVideoEntry = Type.Object({ pricing_skus: PricingSkus }, closed)
 export type EndpointVideoEntry = Static<typeof EndpointVideoEntry>
 

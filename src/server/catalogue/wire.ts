@@ -4,7 +4,10 @@ import type { PriceModifier } from '../../schemas/models/price-conditions.ts'
 import type { Provider } from '../ports/models/models.ts'
 import type { EndpointEntry, ModelEntry } from './format.ts'
 
-/** One endpoint of a model under one id, plain or with a variant's suffix: the source of the wire form and of the port's form. */
+/**
+ * One endpoint of a model under one id, plain or with a variant's suffix: the source of both the wire form
+ * and the form of the port `ModelCatalogue`.
+ */
 export interface Offer {
   readonly entry: EndpointEntry
   readonly provider: Provider
@@ -12,7 +15,7 @@ export interface Offer {
   readonly modifiers: readonly PriceModifier[]
   readonly isFree: boolean
   readonly isUnpriced: boolean
-  /** Absent: that of the entry. */
+  /** Absent: the tag of the entry. */
   readonly tag?: string
 }
 
@@ -24,15 +27,15 @@ export interface Shown {
   readonly offers: readonly Offer[]
 }
 
-/** Unix seconds; 0 when the catalogue does not say. A date is the start of its day in UTC. */
+/** Unix seconds; 0 when the catalogue has no date. A date means the start of its day in UTC. */
 function createdOf(entry: ModelEntry): number {
   const { created = 0 } = entry
   return typeof created === 'number' ? created : Date.parse(`${created}T00:00:00Z`) / 1000
 }
 
 /**
- * Architecture of a model: text in, text out unless the file says otherwise. The arrow form is computed, so
- * that it cannot disagree with the lists.
+ * Architecture of a model: text input and text output by default. The arrow form is computed, so that it
+ * always agrees with the lists.
  */
 function architectureOf(entry: ModelEntry): Model['architecture'] {
   const { tokenizer, instruct_type = null, ...modalities } = entry.architecture ?? {}
@@ -47,7 +50,7 @@ function architectureOf(entry: ModelEntry): Model['architecture'] {
   }
 }
 
-/** Wire form of a model: a nullable member is always present, an optional member only when the file has it. */
+/** Wire form of a model: a nullable member is always present, an optional member only if the file contains it. */
 export function wireModel({ id, entry, pricing, offers }: Shown): Model {
   const { context_length = null } = entry
   return {
@@ -92,7 +95,7 @@ export function wireEndpoints(shown: Shown): object {
       name: entry.name,
       created: createdOf(entry),
       description: entry.description ?? '',
-      // Clients refuse this list, and no other reply, without the member.
+      // In this list, unlike in other replies, clients require the member.
       architecture: { tokenizer: null, ...architectureOf(entry) },
       endpoints: shown.offers.map((offer) => wireEndpoint(shown, offer)),
     },
@@ -121,8 +124,7 @@ function wireEndpoint({ id, entry: model }: Shown, offer: Offer): ModelEndpoint 
     supported_parameters: entry.supported_parameters ?? model.supported_parameters ?? [],
     supports_implicit_caching: entry.supports_implicit_caching ?? false,
     supports_tool_choice: entry.supports_tool_choice ?? NO_TOOL_CHOICE,
-    // Null means "not measured": a catalogue is a file, and one front's figures would not represent the
-    // others.
+    // Null means "not measured": a catalogue file has no measurements, and one front's figures would not represent the others.
     uptime_last_5m: null,
     uptime_last_30m: null,
     uptime_last_1d: null,

@@ -3,7 +3,7 @@ import type { Config } from '../config.ts'
 import type { Storage } from '../ports/files/storage.ts'
 import { openDiskStorage } from '../storage/disk.ts'
 import type { ObjectsPlace } from '../supervisor/node-setup.ts'
-import { diskMark, MARK_NAME } from '../storage/marks.ts'
+import { diskMark, MARK_NAME } from '../storage/disk-mark.ts'
 
 /**
  * Opens the storage of the configuration; every role and the commands use the same one. Throws the errors of
@@ -25,7 +25,7 @@ export async function objectsPlace({ objects }: Pick<Config, 'objects'>): Promis
   const place = placeOfObjects({ objects })
   if (objects.kind === 'disk')
     return { kind: 'folder', place, markAt: join(place, MARK_NAME), mark: diskMark(objects.folder) }
-  const { s3Mark } = await import('../storage/marks.ts')
+  const { s3Mark } = await import('../storage/s3-mark.ts')
   return { kind: 'bucket', place, markAt: `${place}${MARK_NAME}`, mark: s3Mark(objects) }
 }
 

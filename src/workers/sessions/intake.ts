@@ -198,10 +198,12 @@ class Pushing implements IntakeSession {
   #settle(end: Outcome<IntakeVerdict>): void {
     if (this.#end !== null) return
     this.#end = end
-    if (this.#buffer !== null) this.#budget.giveBack(this.#share, this.#buffer)
+    const [buffer, share] = [this.#buffer, this.#share]
+    // First: what waits for room may push, now that there is some.
     this.#buffer = null
-    if (this.#share !== null) this.#budget.leave(this.#share)
     this.#share = null
+    if (buffer !== null) this.#budget.giveBack(share, buffer)
+    if (share !== null) this.#budget.leave(share)
     if (this.#finished !== null) this.#finished(end)
     else this.#tellFailure(end)
   }

@@ -1,6 +1,6 @@
 /** Which folders may import which package, and open sockets, as data. Source: design §9 and §12. */
 import { importsOf, type Import, type SourceFile } from '../../support/source.ts'
-import { eachImport, folderOf } from './each-import.ts'
+import { eachImport, folderOf, ourTarget } from './each-import.ts'
 
 /** Which folders may import a package that is a driver's client library or that only one part should know. */
 const PACKAGE_HOMES: Readonly<Record<string, readonly string[]>> = {
@@ -30,6 +30,30 @@ const SOCKET_GLOBALS = new Set(['fetch', 'WebSocket', 'EventSource', 'XMLHttpReq
  * The uWebSockets.js repack exports `default` alone: a named value import type-checks and fails at run time.
  */
 const UWS_CLAUSE = /^uWS(?: , \{ type \w+(?: , type \w+)*(?: ,)? \})?$/
+
+/** Packages that only some nodes or verbs use: loading one takes longer than loading all the rest of a front. */
+const LAZY = new Set(['@aws-sdk/client-s3', '@clack/prompts', 'h264-mp4-encoder', 'js-redis-server'])
+
+/** Packages that load with an entry point although they should load when they are first used. */
+export function packagesLoadedEarly(files: readonly SourceFile[], entry: string): readonly string[] {
+  const byPath = new Map(files.map((file) => [file.path, file]))
+  const open = [entry]
+  const reached = new Set(open)
+  const early: string[] = []
+  for (let path = open.pop(); path !== undefined; path = open.pop()) {
+    const file = byPath.get(path)
+    if (file === undefined) continue
+    // A dynamic import has no clause.
+    for (const found of importsOf(file).filter(({ clause, isType }) => clause !== '' && !isType)) {
+      if (LAZY.has(found.specifier)) early.push(`${path}:${found.line} ${found.specifier}`)
+      const target = ourTarget(file, found)
+      if (target === null || reached.has(target)) continue
+      reached.add(target)
+      open.push(target)
+    }
+  }
+  return early
+}
 
 /** Packages imported outside their home, one line each. */
 export function packagesAbroad(files: readonly SourceFile[]): readonly string[] {

@@ -102,12 +102,12 @@ async function verify(database: DatabaseHandle, options: PlaceOptions): Promise<
   if (faults.length > 0) throw new CliFailure(lines.join('\n'))
 }
 
-/** A printed event: its text, and the hash that chains it to the one before. */
+/** A printed event: its text, and the hash that links it to the previous event. */
 interface Printed {
   readonly n: number
   readonly at: string
   readonly outcome: string
-  /** Number of equal refusals that the event stands for. */
+  /** Number of equal refusals that the event represents. */
   readonly count?: number
   readonly operation: string
   readonly object_kind: string

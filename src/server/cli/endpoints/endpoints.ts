@@ -113,7 +113,7 @@ function wireOf(endpoint: PrivateEndpoint): object {
   }
 }
 
-/** A line for each form that was probed; the checks where none was. */
+/** One line for each probed form; if none was probed, the checks. */
 function textOf({ passed, checks, forms }: ExaminedEndpoint): string {
   const verdict = passed ? 'passed' : 'not passed'
   const rows = forms.map(({ form, checks: found, is_unprobed: isUnprobed }) => [
@@ -132,8 +132,8 @@ function causeOf(checks: readonly EndpointCheck[]): string {
 }
 
 /**
- * Probes endpoints as the node does: through the gate of its settings, with secrets of its vaults, whose
- * release is audited. Throws CliFailure.
+ * Probes endpoints as the node does: through the gate with the node's settings, and with secrets of its
+ * vaults, whose release is audited. Throws CliFailure.
  */
 async function withProber<T>(
   { store, publish }: DatabaseHandle,

@@ -160,7 +160,7 @@ async function sweepNow(
   const storage = await openOwnStorage(config)
   try {
     const age = options.minAge === undefined ? {} : { orphanAgeMs: options.minAge * 1_000 }
-    // A person who sweeps by hand may have removed objects by hand.
+    // Objects may also have been removed manually, since this sweep is started manually.
     const { report, failures } = await sweep(sweepDeps(config, { store, storage }), {
       ...age,
       recountAgeMs: 0,
@@ -174,7 +174,7 @@ async function sweepNow(
 }
 
 /**
- * Opens the storage of the node. A typing error in its place would create a new, empty storage, and rows
+ * Opens the storage of the node. With a mistyped location, a new, empty storage would be created, and rows
  * would be removed without their bytes.
  */
 function openOwnStorage(config = loadGeneration().config): Promise<Storage> {
@@ -203,11 +203,11 @@ interface VerifyDeps {
 
 interface Finding {
   /**
-   * `missing`: a row without its object; `orphan`: an object without a row; `damaged`: other content than was
-   * stored; `unreadable`: storage, or the data key, refuses only this object.
+   * `missing`: a row without its object; `orphan`: an object without a row; `damaged`: content that differs
+   * from the stored one; `unreadable`: only this object cannot be read or decrypted.
    */
   readonly problem: 'missing' | 'damaged' | 'orphan' | 'unreadable'
-  /** Id of the object, which the file has too. */
+  /** Id of the object, equal to that of the file. */
   readonly id: string
   readonly detail: string
 }
@@ -218,7 +218,7 @@ interface Verification {
 }
 
 const VERIFIED_PAGE = 500
-/** Id that no object has. */
+/** An id that no object has, to test whether storage answers at all. */
 const PROBE_ID = 'verify_probe'
 
 /**
@@ -289,7 +289,7 @@ async function verifyObject(
   }
 }
 
-/** The finding of an unreadable object. Where storage answers nothing at all, the failure ends the verification. */
+/** The finding for an unreadable object. If storage does not answer at all, the failure ends the verification. */
 async function unreadable(
   storage: Storage,
   { id }: SealedObject,
@@ -363,7 +363,7 @@ async function findOrphans({ rows, storage }: VerifyDeps): Promise<Outcome<reado
     const orphans = await rows.withoutRow([...bytes.keys()])
     if (!orphans.ok) return orphans
     for (const id of orphans.value) {
-      // A deletion removes the row first: this second look shows whether the bytes are still there.
+      // A deletion removes the row before the bytes, so this checks again whether the bytes still exist.
       const there = await storage.stat(id)
       if (!there.ok) return there
       if (there.value !== null)

@@ -75,8 +75,8 @@ function futureOf(text: string): string {
 }
 
 /**
- * Warns of models that a key was given and the catalogue lacks. The key is made by then: a catalogue with
- * mistakes is no failure of the verb.
+ * Warns of models in a key's allow list that the catalogue lacks. The key already exists, so a faulty
+ * catalogue does not make the command fail.
  */
 export function warnOfModels(allowed: readonly string[] | null | undefined): void {
   if (allowed === null || allowed === undefined) return

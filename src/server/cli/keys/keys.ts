@@ -22,9 +22,9 @@ import { CREATE, ROTATE, UPDATE, warnOfModels } from './key-options.ts'
 import { idOf } from '../parts/reference.ts'
 import { addVerb, CliFailure, print, printList, table, type Cells, type Printing } from '../parts/verb.ts'
 
-/** Milliseconds that `--wait` waits for live fronts. */
+/** Milliseconds for which `--wait` waits for live fronts. */
 const WAIT_MS_MAX = 30_000
-/** Milliseconds between two looks at live fronts. */
+/** Milliseconds between two checks of live fronts. */
 const LOOK_MS = 20
 
 /** `keys create|list|get|update|rotate|revoke`. */
@@ -206,8 +206,8 @@ function addRotate(group: Command): void {
 }
 
 /**
- * Waits until all live fronts have applied a change. @returns the number of fronts that fell silent without
- * removing their row. Throws CliFailure when live fronts do not apply the change in time.
+ * Waits until all live fronts have applied a change. @returns the number of fronts that stopped sending
+ * heartbeats without removing their row. Throws CliFailure when live fronts do not apply the change in time.
  */
 async function untilApplied(store: Store, epoch: number): Promise<number> {
   const endsAt = performance.now() + WAIT_MS_MAX
@@ -222,7 +222,7 @@ async function untilApplied(store: Store, epoch: number): Promise<number> {
   }
 }
 
-/** A key for scripts: the API's form, and its owner. */
+/** A key for scripts: in the form of the API, with its owner. */
 function wireOf(key: ManagedKey): object {
   return {
     ...keyAnswer(key),
@@ -250,7 +250,7 @@ function cellsOf(key: ManagedKey): Cells {
   ]
 }
 
-/** All facts of one key, a line for each. */
+/** All properties of one key, one per line. */
 function linesOf(key: ManagedKey): string {
   const lines = Object.entries(wireOf(key)).map(([name, value]) => [
     name,
@@ -263,7 +263,7 @@ function limitOf({ limitNano, limitReset }: ManagedKey): string {
   return limitNano === null ? 'none' : `${usd(limitNano)} ${limitReset ?? 'lifetime'}`
 }
 
-/** USD in plain digits without a power of ten: people look for small amounts here. */
+/** USD in plain digits without a power of ten: people check small amounts here. */
 function usd(nano: bigint): string {
   return usdOfNano(nano)
     .toFixed(9)

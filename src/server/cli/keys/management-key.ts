@@ -6,17 +6,18 @@ import { FIRST_KEYS_FILE } from '../../supervisor/data-directory/first-keys.ts'
 import { CliFailure } from '../parts/verb.ts'
 
 /**
- * The management key of a verb that calls the node itself: from the named file, else from
- * `SLUICE_MANAGEMENT_KEY`, else from the first keys. A file contains only the key, or is one of first keys.
- * The key is never an argument, which every user of the machine sees. Throws CliFailure.
+ * The management key of a command that calls the node itself: from the named file, otherwise from
+ * `SLUICE_MANAGEMENT_KEY`, otherwise from `first-keys.json`. A file contains only the key, or has the form of
+ * `first-keys.json`. The key is never an argument, which every user of the machine could see. Throws
+ * CliFailure.
  */
 export function managementKey(dataDir: string, keyFile: string | undefined): Secret {
   return keyOf(MANAGEMENT, dataDir, keyFile)
 }
 
 /**
- * The key of a program that calls models: from the named file, else from `SLUICE_KEY`, else from the first
- * keys. Throws CliFailure.
+ * The key of a program that calls models: from the named file, otherwise from `SLUICE_KEY`, otherwise from
+ * `first-keys.json`. Throws CliFailure.
  */
 export function inferenceKey(dataDir: string, keyFile: string | undefined): Secret {
   return keyOf(INFERENCE, dataDir, keyFile)
@@ -25,7 +26,7 @@ export function inferenceKey(dataDir: string, keyFile: string | undefined): Secr
 interface Sought {
   readonly kind: string
   readonly variable: Parameters<typeof secretGiven>[0]
-  /** Its member of the first keys. */
+  /** The key's member in `first-keys.json`. */
   readonly member: string
 }
 
@@ -54,7 +55,7 @@ function keyOf(sought: Sought, dataDir: string, keyFile: string | undefined): Se
 /** The key in a file; no error shows any of the file's text. */
 function keyIn({ kind, member }: Sought, file: string, text: string): Secret {
   const key = text.trim().startsWith('{') ? memberOf(text, member) : text.trim()
-  // The key goes into a header.
+  // The key is sent in a header.
   if (key === null || !/^[\x21-\x7e]{1,512}$/.test(key)) throw new CliFailure(`${file} contains no ${kind}`)
   return new Secret(key)
 }
@@ -69,7 +70,7 @@ function memberOf(text: string, member: string): string | null {
   }
 }
 
-/** The text of a file that an option names. Throws CliFailure. */
+/** Reads the file that an option names. Throws CliFailure. */
 export function readText(file: string): string {
   try {
     return readFileSync(file, 'utf8')

@@ -159,9 +159,15 @@ function checked(text: string, schema: TSchema, none: string | null): unknown {
   )
 }
 
+/** How the command line writes numbers of each type. */
+const NUMBERS: ReadonlyMap<string, RegExp> = new Map([
+  ['integer', /^-?\d+$/],
+  ['number', /^-?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i],
+])
+
 function valueOf(text: string, { type }: Shape): unknown {
   if (type === 'boolean') return text === 'on' ? true : text === 'off' ? false : text
-  return (type === 'number' || type === 'integer') && /^-?\d+(?:\.\d+)?$/.test(text) ? Number(text) : text
+  return NUMBERS.get(String(type))?.test(text) === true ? Number(text) : text
 }
 
 /** Replaces members of a shape in a text by the options of the command line. */

@@ -53,15 +53,22 @@ function addList(group: Command): void {
     .option('--workspace <ref>', 'workspace id or slug; default: all workspaces')
     .addOption(new Option('--state <state>', 'only deliveries in this state').choices(DELIVERY_STATES))
     .option('--limit <count>', 'maximum number of deliveries', countOf, LISTED)
-    .action((options: PlaceOptions & { state?: DeliveryState; limit: number }) =>
-      withDatabase(async (database) => {
+    .action((options: PlaceOptions & { state?: DeliveryState; limit: number }, command: Command) => {
+      refuseLoneOrganization(options, command)
+      return withDatabase(async (database) => {
         const { workspace, state = null, limit } = options
         const workspaceId =
           workspace === undefined ? null : (await workspaceOf(database, workspace, options)).id
         const deliveries = need(await listDeliveries(database.store, { workspaceId, state, limit }))
         printList(options, deliveries, deliveryWire, [HEADS, cellsOf])
-      }),
-    )
+      })
+    })
+}
+
+/** The organization only says which workspace a slug means: alone it would be ignored. */
+function refuseLoneOrganization({ organization, workspace }: PlaceOptions, command: Command): void {
+  if (organization !== undefined && workspace === undefined)
+    command.error('error: --organization requires --workspace', { exitCode: 2 })
 }
 
 function addReplay(group: Command): void {
@@ -79,6 +86,7 @@ function addReplay(group: Command): void {
         command.error('error: give an id or --dead', { exitCode: 2 })
       if (named !== undefined && options.workspace !== undefined)
         command.error('error: --workspace requires --dead', { exitCode: 2 })
+      refuseLoneOrganization(options, command)
       return withDatabase(async (database) => {
         const { workspace } = options
         const id = named === undefined ? undefined : await idOf(database.store.sql, 'delivery', named)

@@ -238,7 +238,7 @@ const OK = 200
 
 const EVENTS_TYPE = 'text/event-stream'
 
-/** Tells proxies neither to store the events nor to buffer them. */
+/** For proxies: they must neither store the events nor buffer them. */
 const UNBUFFERED = ['cache-control', 'no-cache, no-transform', 'x-accel-buffering', 'no'] as const
 
 export function replyOfEvents(headers: Readonly<Record<string, string>>, facts: ReplyFacts): Reply {

@@ -12,8 +12,15 @@ const GONE_CODES = new Set([
 /** Severities after which the server closes the connection. */
 const LAST_WORDS = /^(FATAL|PANIC)$/
 
-/** Receives the promise of each statement and each transaction that begins. */
-export type Note = (answer: Promise<unknown>) => void
+/** Receives the answers of a client. */
+export interface Listener {
+  /** A transaction, or a statement outside of one: it settles, unless its connection is silent. */
+  awaits(answer: Promise<unknown>): void
+  /** A statement of a transaction, which may be lost with the transaction and then never settles. */
+  hears(answer: Promise<unknown>): void
+  /** Called when the server has begun a transaction. */
+  answered(): void
+}
 
 /**
  * Keeps a transaction from using a connection that is lost. The library (3.4.9) would still send `rollback`
@@ -22,7 +29,7 @@ export type Note = (answer: Promise<unknown>) => void
  * (porsager/postgres#1154, #1208). The caller of the transaction receives the error of the loss; the library
  * continues to wait for the transaction, which is dropped with the connection.
  */
-export function keepOffLostConnections(sql: postgres.Sql, note: Note = () => undefined): postgres.Sql {
+export function keepOffLostConnections(sql: postgres.Sql, listener: Listener = DEAF): postgres.Sql {
   const begin = sql.begin.bind(sql) as Begin
   const guarded: Begin = (...given) => {
     const run = given.at(-1) as Run
@@ -34,7 +41,14 @@ export function keepOffLostConnections(sql: postgres.Sql, note: Note = () => und
     })
     const outcome = begin(...options, async (tx) => {
       try {
-        return await run(noted(tx, note, () => isLost))
+        listener.answered()
+        return await run(
+          noted(
+            tx,
+            (statement) => listener.hears(statement),
+            () => isLost,
+          ),
+        )
       } catch (problem) {
         if (!isLost && !isLoss(problem)) throw problem
         isLost = true
@@ -42,7 +56,7 @@ export function keepOffLostConnections(sql: postgres.Sql, note: Note = () => und
         return never()
       }
     })
-    note(outcome)
+    listener.awaits(outcome)
     // The library's promise rejects as soon as the socket is closed, regardless of the state of the transaction.
     // If the network drops packets, the socket is closed only after a quarter of an hour; therefore the loss is
     // reported immediately.
@@ -51,7 +65,18 @@ export function keepOffLostConnections(sql: postgres.Sql, note: Note = () => und
       throw problem
     })
   }
-  return noted(Object.assign(sql, { begin: guarded }), note)
+  return noted(Object.assign(sql, { begin: guarded }), (statement) => {
+    // Two microtasks later `await` has called `then`, which sends a statement. A fragment is never awaited.
+    void TICK.then(() => undefined).then(() => isSent(statement) && listener.awaits(statement))
+  })
+}
+
+const TICK = Promise.resolve()
+const DEAF: Listener = { awaits: () => undefined, hears: () => undefined, answered: () => undefined }
+
+/** The library (3.4.9) marks a statement as executed when its result is first awaited. */
+function isSent(statement: Promise<unknown>): boolean {
+  return (statement as { readonly executed?: boolean }).executed === true
 }
 
 type Run = (tx: postgres.TransactionSql) => unknown
@@ -76,7 +101,7 @@ function isLoss(problem: unknown): boolean {
 /** A statement after the loss waits forever, as its transaction does. */
 function noted<S extends postgres.Sql | postgres.TransactionSql>(
   sql: S,
-  note: Note,
+  note: (statement: Promise<unknown>) => void,
   isLost = () => false,
 ): S {
   return new Proxy(sql, {

@@ -6,7 +6,8 @@ import type { Caps } from '../../../schemas/operator/caps.ts'
 import { LOCK_WAIT_MS_MAX, STATEMENT_MS_MAX } from '../../../schemas/limits/limits.ts'
 import { readPostgresUrl, type PostgresAddress } from '../../../schemas/values/store-urls.ts'
 import { HostChoice, type HostState } from './host-choice.ts'
-import { keepOffLostConnections, type Note } from './lost-connections.ts'
+import { AnswerClock } from './answer-clock.ts'
+import { keepOffLostConnections, type Listener } from './lost-connections.ts'
 
 export type Sql = postgres.Sql
 /** A client inside of `sql.begin`. */
@@ -43,8 +44,6 @@ const LOOK_MS_MAX = 1_000
 const IDLE_MS_MAX = 60_000
 /** Milliseconds between two replacements of read-only connections. Decision. */
 const READ_ONLY_REPLACE_MS = 1_000
-/** SQLSTATE of a refused write in a read-only session. */
-const READ_ONLY = '25006'
 /** Seconds that an attempt to connect may take. */
 export const CONNECT_S_MAX = 2
 /** Seconds between two attempts to connect; the library's own pause grows to 20. */
@@ -71,8 +70,7 @@ export async function isReadOnly(sql: Queryable): Promise<boolean> {
 
 interface Client {
   readonly sql: Sql
-  /** Monotonic milliseconds at which the first statement after the last answer was sent; null: there was none. */
-  owesSince: number | null
+  readonly clock: AnswerClock
 }
 
 /** The connections of one process to Postgres. */
@@ -154,7 +152,7 @@ export class Store {
   #lookAgain(): void {
     this.#looking ??= setTimeout(() => {
       this.#looking = null
-      if (this.#client.owesSince === null) return
+      if (!this.#client.clock.isAwaiting) return
       this.#lookAgain()
       if (this.#silentMs < this.#silenceMsMax - LOOK_MS_MAX) return
       void this.#isAnswered().then((isAnswered) => isAnswered || this.#replaceWhenSilent())
@@ -174,8 +172,7 @@ export class Store {
   }
 
   get #silentMs(): number {
-    const { owesSince } = this.#client
-    return owesSince === null ? 0 : performance.now() - owesSince
+    return this.#client.clock.silentMs
   }
 
   get #silenceMsMax(): number {
@@ -201,21 +198,15 @@ export class Store {
 
   #connect(): Client {
     const hasMoreHosts = readPostgresUrl(this.options.url).hosts.length > 1
-    // Any answer counts, even a late one or an error: the server is reachable.
-    const answered = (): void => void (client.owesSince = null)
-    const refused = (problem: unknown): void => {
-      if (!(problem instanceof postgres.PostgresError)) return
-      answered()
-      if (problem.code === READ_ONLY && client === this.#client) this.#replaceReadOnly()
-    }
-    const note: Note = (statement) => {
-      client.owesSince ??= performance.now()
-      if (hasMoreHosts) this.#lookAgain()
-      // The library's own `then` would also send a fragment that is meant to be part of another statement.
-      void Promise.prototype.then.call(statement, answered, refused)
-    }
-    const client: Client = { sql: connect(this.options, note), owesSince: null }
-    return client
+    const clock = new AnswerClock({
+      onReadOnly: () => {
+        if (clock === this.#client.clock) this.#replaceReadOnly()
+      },
+      onAwaited: () => {
+        if (hasMoreHosts) this.#lookAgain()
+      },
+    })
+    return { sql: connect(this.options, clock), clock }
   }
 }
 
@@ -330,7 +321,7 @@ export function openStore(options: StoreOptions): Store {
   return new Store(options)
 }
 
-function connect(options: StoreOptions, note?: Note): Sql {
+function connect(options: StoreOptions, listener?: Listener): Sql {
   const { pooler } = readPostgresUrl(options.url)
   return keepOffLostConnections(
     postgresAt(options.url, {
@@ -348,7 +339,7 @@ function connect(options: StoreOptions, note?: Note): Sql {
         ...(pooler === null ? sessionOf(options) : {}),
       },
     }),
-    note,
+    listener,
   )
 }
 

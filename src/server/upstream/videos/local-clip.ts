@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { hash } from 'node:crypto'
 import {
   clipSize,
@@ -86,7 +87,7 @@ export class LocalClip implements VideoProvider {
         : fail('busy', { retryAfterS: 1 })
     }
     const { prompt, seconds } = order.request
-    const scene = { prompt, seconds, ...sizeOf(order.request), seed: seedOf(order, loaded.images) }
+    const scene = { prompt, seconds, ...sizeOf(order.request), seed: await seedOf(order, loaded.images) }
     loaded.release()
     const { signal, endsAt } = times
     const caller = {
@@ -107,8 +108,16 @@ export class LocalClip implements VideoProvider {
  * The seed is the same for each attempt of a job, and for each job with the same request if the request has a seed. Images
  * are not decoded: their bytes only change the scene.
  */
-function seedOf({ jobId, request: { seed, prompt, frames } }: VideoOrder, images: readonly Image[]): number {
-  const digests = images.map(({ bytes }) => hash('sha256', bytes))
+async function seedOf(
+  { jobId, request: { seed, prompt, frames } }: VideoOrder,
+  images: readonly Image[],
+): Promise<number> {
+  const digests: string[] = []
+  for (const { bytes } of images) {
+    digests.push(hash('sha256', bytes))
+    // An image of 10 MiB takes some 20 ms.
+    await nextTurn()
+  }
   const scene = JSON.stringify([seed ?? jobId, prompt, frames.map(({ frame }) => frame), digests])
   return Number.parseInt(hash('sha256', scene).slice(0, 8), 16)
 }

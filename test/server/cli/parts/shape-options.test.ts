@@ -54,6 +54,8 @@ t.test('an option is checked like its member of the schema, and `none` means nul
     [['--model', 'a/b', 'a/b', '--scopes', 'a,b', 'a'], { models: ['a/b', 'a/b'], scopes: ['a', 'b'] }],
     [['--model', 'a/b', 'none', '--scopes', 'none'], { models: null, scopes: null }],
     [['--overlap', '3'], { overlap: 6 }],
+    [['--usd', '1e-6'], { usd: 0.000001 }],
+    [['--usd', '.5'], { usd: 0.5 }],
   ]
   for (const [args, given] of cases)
     t.same(parsed('--name', 'n', ...args), { name: 'n', overlap: 5, ...given }, args.join(' '))

@@ -97,6 +97,11 @@ t.test('a replay retries an address that answered 410', async (t) => {
 t.test('replay takes an id or --dead', async (t) => {
   const { run } = await stand(t)
   t.equal((await run('webhooks replay')).code, 2)
+  t.match(await run('webhooks replay --dead --organization acme'), {
+    code: 2,
+    stderr: /--organization requires --workspace/,
+  })
+  t.equal((await run('webhooks list --organization acme')).code, 2)
   t.equal((await run('webhooks replay 0190a1b2-c3d4-7e5f-8a6b-7c8d9e0f1a2b --dead')).code, 2)
 })
 

@@ -1,9 +1,7 @@
-import { join } from 'node:path'
-import { readFile, rename, writeFile } from 'node:fs/promises'
 import { GetObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3'
 import type { PlaceMark } from '../ports/installation.ts'
+import { MARK_NAME } from './disk-mark.ts'
 import { nameOf, S3Calls, type S3Options } from './s3-client.ts'
-import { codeOf } from './disk-failure.ts'
 
 /** Milliseconds that a start waits for a bucket to read or write the mark. Decision. */
 const MARK_MS_MAX = 3_000
@@ -41,26 +39,6 @@ export function s3Mark(options: Omit<S3Options, 'stagingFolder'>): PlaceMark {
           },
         ),
       )
-    },
-  }
-}
-
-/** Name of the mark next to the folders of the objects, and its key below the prefix of a bucket. */
-export const MARK_NAME = 'installation'
-
-/** The mark of the installation in the folder of the objects, which several nodes may share. */
-export function diskMark(folder: string): PlaceMark {
-  const path = join(folder, MARK_NAME)
-  return {
-    read: () =>
-      readFile(path, 'utf8').catch((cause: unknown) => {
-        if (codeOf(cause) === 'ENOENT') return null
-        throw cause
-      }),
-    async write(mark) {
-      const draft = `${path}.${process.pid}`
-      await writeFile(draft, mark, { mode: 0o600 })
-      await rename(draft, path)
     },
   }
 }
