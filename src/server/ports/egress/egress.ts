@@ -158,7 +158,7 @@ export interface EgressExchange extends EgressStream {
 /** Checks every connection when it is made. The object may be kept for long, since it holds no connection. */
 export interface VettedOrigin {
   /**
-   * Like `TrustedOrigin.call`, with identity encoding. Failures: also destination_refused (not a public
+   * A call as of `TrustedOrigin`, without compression. Failures: also destination_refused (not a public
    * address). The `detail` of upstream_failed tells apart a name that does not resolve and a certificate that
    * was refused.
    */
