@@ -111,7 +111,7 @@ export interface StreamFigures {
   readonly isDone: boolean
   /** The output is complete; only the usage is missing. */
   readonly awaitsUsage: boolean
-  /** The last usage that the provider reported; null when there is none, it is not numeric, or it reports zero output although output was sent. */
+  /** The last usage that the provider reported; null when there is no usage, it is not numeric, or it reports zero output although output was sent. */
   readonly usage: TokenUsage | null
   /** Bytes in UTF-8 of delivered text, reasoning and arguments of tools. */
   readonly outputBytes: number

@@ -42,7 +42,7 @@ export class ChatParts extends PartEvents {
     return super.heldBytes + this.#queue.heldBytes
   }
 
-  /** The last usage that the provider reported; null when there is none, it is not numeric, or it reports zero output although output was sent. */
+  /** The last usage that the provider reported; null when there is no usage, it is not numeric, or it reports zero output although output was sent. */
   get usage(): TokenUsage | null {
     const usage = this.#usage
     return usage !== null && this.hasOutput && usage.output + usage.reasoning === 0 ? null : usage

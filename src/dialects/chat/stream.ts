@@ -245,7 +245,7 @@ export class NativeChatStream extends NativeEvents {
     this.walk = new ChatWalk(head, 'event')
   }
 
-  /** The last usage that the provider reported; null when there is none, it is not numeric, or it reports zero output although output was sent. */
+  /** The last usage that the provider reported; null when there is no usage, it is not numeric, or it reports zero output although output was sent. */
   get usage(): TokenUsage | null {
     return this.#usage === null ? null : chatUsageOf(this.#usage, this.hasOutput)
   }

@@ -37,7 +37,7 @@ export class GeminiPartStream extends PartEvents {
     this.report({ service_tier: tier })
   }
 
-  /** The usage of the last chunk that has one; null when there is none, it is not numeric, or it reports zero output although output was sent. */
+  /** The usage of the last chunk that has one; null when there is no usage, it is not numeric, or it reports zero output although output was sent. */
   get usage(): TokenUsage | null {
     const usage = this.#usage
     return usage !== null && this.hasOutput && usage.output + usage.reasoning === 0 ? null : usage

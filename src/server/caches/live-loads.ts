@@ -52,7 +52,7 @@ interface Load<T> {
  * continuous writes to one workspace delay no other workspace. One load at a time runs for each id.
  *
  * A load that is overtaken by a change of its value is repeated until no change overtakes it or its time is
- * over. A feed that was interrupted (`everything`) cannot tell whether this value changed: after
+ * over. A feed that was interrupted (`everything`) does not show whether this value changed: after
  * BLIND_LOADS_MAX such loads, the next one serves the calls that were waiting when it began, for which it is
  * recent enough, but is not cached.
  */

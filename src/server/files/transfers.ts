@@ -32,7 +32,7 @@ export function createTransfers(deps: TransferDeps): Transfers {
   }
 }
 
-/** Removes the row first: bytes left behind are found by the sweep. Design §5. */
+/** Removes the row first: the sweep finds bytes that remain. Design §5. */
 async function remove(
   { files, storage }: TransferDeps,
   workspaceId: string,

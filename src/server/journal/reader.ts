@@ -33,7 +33,7 @@ export interface JournalEnd {
   readonly end: number
 }
 
-/** Head of the oldest segment whose head is readable; null when there is none. */
+/** Head of the oldest segment whose head is readable; null: no such segment. */
 export async function journalHead(folder: string, id: string): Promise<SegmentHead | null> {
   for (const file of segmentFiles(folder, id)) {
     const opened = await openSegment(file)

@@ -252,7 +252,7 @@ async function removeContainer(
 }
 
 /**
- * Removes the remains of crashes: entries that were moved here so long ago that no process works on them. An
+ * Removes the remains of crashes: entries that were moved here long enough ago that no process works on them. An
  * entry that cannot be removed does not stop the rest.
  */
 async function emptyTrash(trash: string, idleMs: number): Promise<Outcome<number>> {

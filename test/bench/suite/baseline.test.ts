@@ -191,7 +191,7 @@ for (const [what, text, line] of wrong) {
   })
 }
 
-t.test('a change has no width when nothing varies, and there is none without values', async (t) => {
+t.test('a change has no width when nothing varies, and no change exists without values', async (t) => {
   t.same(changeOf([2, 2, 2], [1, 1, 1]), { median: 2, low: 2, high: 2 })
   t.ok(Number.isNaN(changeOf([], [1]).low))
 })

@@ -15,7 +15,7 @@ import { CliFailure } from './verb.ts'
 
 interface Missing {
   readonly unknown: FailureName
-  /** The verb that lists the objects of this kind; null: there is none. */
+  /** The verb that lists the objects of this kind; null: no such verb. */
   readonly list: string | null
 }
 

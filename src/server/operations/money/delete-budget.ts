@@ -3,7 +3,7 @@ import { ok } from '../../../schemas/failures.ts'
 import { actorOf, defineOperation } from '../define.ts'
 import { BUDGET_EXAMPLE, BUDGET_FAILURES, budgetRefOf } from './budget-answers.ts'
 
-/** Deletes a budget, and succeeds also when there is none; the spend of the current window stays counted. Source: B2.9, C15. */
+/** Deletes a budget, and succeeds also without a budget; the spend of the current window stays counted. Source: B2.9, C15. */
 export const deleteBudget = defineOperation({
   id: 'budgets.delete',
   method: 'delete',

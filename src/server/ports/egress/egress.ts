@@ -158,8 +158,8 @@ export interface EgressExchange extends EgressStream {
 /** Checks every connection when it is made. The object may be kept for long, since it holds no connection. */
 export interface VettedOrigin {
   /**
-   * A call as of `TrustedOrigin`, without compression. Failures: also destination_refused (not a public
-   * address). The `detail` of upstream_failed tells apart a name that does not resolve and a certificate that
+   * Sends a request that asks for no compression. Failures: also destination_refused (not a public
+   * address). The `detail` of upstream_failed distinguishes a name that does not resolve from a certificate that
    * was refused.
    */
   call(request: EgressRequest): Promise<Outcome<EgressAnswer>>

@@ -117,7 +117,7 @@ export class Claiming {
         this.#woken.add(provider)
     }
     if (claims.length > 0) log.debug('video.claimed', { jobs: claims.length })
-    // The answer took so long that the lease is too short: the jobs are claimed again.
+    // The answer came late and the lease is too short: the jobs are claimed again.
     if (answeredAt - requestedAt < VIDEO_LEASE_MS - VIDEO_LEASE_MARGIN_MS)
       take(claims, { requestedAt, leaseMs: VIDEO_LEASE_MS, answeredAt })
     else meters.lost(claims.length)

@@ -47,7 +47,7 @@ class Rows {
     }
   }
 
-  /** One row of the name that was paid at an instant or later; no other call gets the same row. Empty when there is none. */
+  /** One row of the name that was paid at an instant or later; no other call gets the same row. Empty: no such row. */
   take(name: string, fromMs = 0): readonly RecoveredRow[] {
     const rows = this.#rows.get(name) ?? []
     const place = rows.findIndex(({ paid_ms: paidMs }) => paidMs >= fromMs)

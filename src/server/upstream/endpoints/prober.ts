@@ -234,7 +234,7 @@ async function probeEmbeddings(
   return { answer: ok({ models: model === null ? [] : [model], hasUsage, isWhole: null }), seen }
 }
 
-/** The name of the model in an answer; null when there is none. */
+/** The name of the model in an answer; null: no name. */
 function modelIn(body: Uint8Array): string | null {
   try {
     const { model } = membersOf(JSON.parse(Buffer.from(body).toString()))

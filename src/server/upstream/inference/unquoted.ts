@@ -101,7 +101,7 @@ function escapedOf(text: string): string {
     .replace(HALF, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
 }
 
-/** The start of a quotation between two places; null when there is none. */
+/** The start of a quotation between two places; null: not found. */
 function quoteStart(
   text: string,
   [first, last]: readonly [number, number],

@@ -177,7 +177,7 @@ function* endRecords(feed: ByteFeed, seen: DirectorySeen): Generator<void, Fault
   return isSame ? null : DAMAGED
 }
 
-/** @param stand the value that marks a size as being in the zip64 record; false when there is none */
+/** @param stand the value that marks a size as being in the zip64 record; false without such a record */
 function agrees(written: number, seen: number, stand: number | false): boolean {
   return written === seen || written === stand
 }

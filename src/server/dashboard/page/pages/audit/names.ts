@@ -40,7 +40,7 @@ export function useAuditNames(context: PageContext): AuditNames {
   }
 }
 
-/** The name in the recorded state of an object; null: there is none. */
+/** The name in the recorded state of an object; null: no name. */
 export function nameIn(recorded: unknown): string | null {
   if (typeof recorded !== 'object' || recorded === null) return null
   for (const member of ['name', 'slug', 'user_name', 'display_name', 'email', 'reset_interval', 'id']) {
