@@ -3,7 +3,7 @@
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { DOCS_PATH, OPENAPI_PATH } from '../dist/src/schemas/api-prefix.js'
-import { errorPages } from '../dist/src/server/http/reference/error-pages.js'
+import { errorPages } from '../dist/src/server/http/reference/site.js'
 import { openApiOf } from '../dist/src/server/http/reference/openapi.js'
 import { referencePages } from '../dist/src/server/http/reference/pages/reference-pages.js'
 import { searchIndexOf } from '../dist/src/server/http/reference/pages/search-index.js'

@@ -1,4 +1,4 @@
-// Generated from scan-code.wat by `node tools/wat.mjs`: edit that file instead.
+// Generated from scan-code.wat by `node tools/wat.mjs`: edit the text.
 
 /** A module that exports its `memory` of 192 KiB, `numbers` and `base64`. */
 export const SCAN_CODE: Uint8Array = Buffer.from(

@@ -1,4 +1,4 @@
-// Generated from automaton.wat by `node tools/wat.mjs`: edit that file instead.
+// Generated from automaton.wat by `node tools/wat.mjs`: edit the text.
 
 /** A module that exports its `memory` of 320 KiB, `run`, `pair` and `twin`. */
 export const AUTOMATON_CODE: Uint8Array = Buffer.from(
