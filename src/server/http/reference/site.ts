@@ -154,7 +154,7 @@ interface ErrorPage {
 }
 
 /** A page for each error type, and a list of them, made from the catalogue of failures and from the operations that may return them. */
-function errorPages(operations: readonly AnyOperation[]): readonly ErrorPage[] {
+export function errorPages(operations: readonly AnyOperation[]): readonly ErrorPage[] {
   const byName = new Map<FailureName, AnyOperation[]>(SHOWN.map((name) => [name, []]))
   for (const operation of operations)
     for (const name of failureNamesOf(operation)) byName.get(name)?.push(operation)
