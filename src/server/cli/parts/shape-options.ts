@@ -162,7 +162,7 @@ function checked(text: string, schema: TSchema, none: string | null): unknown {
 /** How the command line writes numbers of each type. */
 const NUMBERS: ReadonlyMap<string, RegExp> = new Map([
   ['integer', /^-?\d+$/],
-  ['number', /^-?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i],
+  ['number', /^-?\d+(?:\.\d+)?$/],
 ])
 
 function valueOf(text: string, { type }: Shape): unknown {
