@@ -18,7 +18,7 @@ const { matching } = await moduleOf<{
 const { namesOf } = await moduleOf<{
   namesOf(keys: readonly { hash: string; name: string; label: string }[]): ReadonlyMap<string, string>
 }>('parts/key-names.js')
-const { deedOf } = await moduleOf<{ deedOf(event: object): string }>('parts/outcome-badge.js')
+const { deedOf } = await moduleOf<{ deedOf(event: object): string }>('parts/badge.js')
 const { nameIn } = await moduleOf<{ nameIn(recorded: unknown): string | null }>('pages/audit/names.js')
 const { keySearch } = await moduleOf<{ keySearch(text: string): object }>('pages/calls/request-filters.js')
 const { sentence, countText } = await moduleOf<{
