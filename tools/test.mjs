@@ -143,21 +143,22 @@ async function runJob(job) {
   writeGroup(job)
   const startedAt = performance.now()
   const result = await runFile(path)
-  if (result.failed === 0 && result.passed > 0) return tell(files.join(' '), result, startedAt)
+  if (result.failed === 0 && result.passed > 0) return tell(files, result, startedAt)
   process.stdout.write(`failed in one process, and run one by one: ${files.join(' ')}\n`)
   for (const file of files) await runAndTell(file)
 }
 
 async function runAndTell(file) {
   const startedAt = performance.now()
-  tell(file, await runFile(file), startedAt)
+  tell([file], await runFile(file), startedAt)
 }
 
-function tell(file, result, startedAt) {
+function tell(files, result, startedAt) {
+  const file = files.join(' ')
   passed += result.passed
   failed += result.failed
   const tookS = (performance.now() - startedAt) / 1_000
-  times.set(file, tookS)
+  for (const one of files) times.set(one, tookS / files.length)
   const cpu = values.times ? `, ${result.cpuS.toFixed(1)} s of CPU` : ''
   if (values.times || tookS > SLOW_S) process.stdout.write(`${tookS.toFixed(1)} s${cpu} ${file}\n`)
   if (result.text !== '') process.stdout.write(`# ${file}\n${result.text}`)

@@ -150,11 +150,11 @@ t.test(
         'src/server/main/a.ts',
         "import { b } from '../storage/b.ts'\nconst c = await import('../storage/c.ts')",
       ),
-      sourceFile('src/server/storage/b.ts', "import { S3Client } from '@aws-sdk/client-s3'"),
+      sourceFile('src/server/storage/b.ts', "import { S3Client } from '@aws-sdk/client-s3/x'"),
       sourceFile('src/server/storage/c.ts', "import { S3Client } from '@aws-sdk/client-s3'"),
     ]
     t.same(packagesLoadedEarly(planted, 'src/server/main/a.ts'), [
-      'src/server/storage/b.ts:1 @aws-sdk/client-s3',
+      'src/server/storage/b.ts:1 @aws-sdk/client-s3/x',
     ])
   },
 )

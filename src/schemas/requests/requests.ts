@@ -154,7 +154,8 @@ const Reason = Type.Object(
     facts: Type.Record(Type.String(), Type.Union([Type.String(), Type.Number()]), {
       description:
         'Facts by name: limits, amounts in USD, token counts and kinds, such as `limit`, `spend`, `max_cost`, ' +
-        "`affordable_output_tokens`, the provider's `status` and the kind of a failed `connection`.",
+        "`affordable_output_tokens`, the provider's `status`, " +
+        'the kind of a failed `connection`, the `nearest` model names and the `variables` that a provider needs.',
     }),
   },
   { description: 'Details of the error, without content, keys, or text from the caller or the provider.' },

@@ -176,7 +176,7 @@ export class Exchange implements UploadSocket, TimedExchange, ReadExchange, Open
     }
   }
 
-  /** Relays an answer. The request's body continues meanwhile: the server behind the relay decides how much of it to read. */
+  /** Relays an answer. The request's body continues meanwhile: the relayed server decides how much of it to read. */
   #relay(reply: Reply): void {
     const res = this.#res
     const body = reply.relayed

@@ -22,7 +22,7 @@ export function readingOf(
   }
 }
 
-/** Milliseconds by which the other clock is certainly ahead; negative: behind. */
+/** Milliseconds by which the other clock is certainly ahead; negative: late. */
 export function certainSkewMs({ offsetMs, uncertaintyMs }: ClockReading): number {
   return Math.sign(offsetMs) * Math.max(0, Math.abs(offsetMs) - uncertaintyMs)
 }

@@ -10,7 +10,7 @@ export const FAILED_OF_MIN = 20
 export const REFUSED_SHARE_MAX = 0.2
 /** Calls below which the live view reports no share of refused calls. Decision. */
 export const REFUSED_OF_MIN = 20
-/** Milliseconds that the books may lag behind the journals: a single flush may occasionally take a second. Decision. */
+/** Milliseconds that the books may lag the journals: a single flush may occasionally take a second. Decision. */
 export const JOURNAL_LAG_MS_MAX = 10_000
 
 /** The measurements of the live view, from which the findings are made. */

@@ -30,7 +30,7 @@ export function frontLoadBetween(before: FrontReading, now: FrontReading): Front
     const begun = reading.begun - last.begun
     return {
       waitS: begun === 0 ? 0 : (reading.waitS - last.waitS) / begun,
-      share: shareOf(reading.busyS - last.busyS, elapsedS * reading.threads),
+      share: shareOf(reading.busyS - last.busyS, elapsedS * Math.max(reading.threads, last.threads)),
     }
   }
   return {

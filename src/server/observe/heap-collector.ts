@@ -19,7 +19,10 @@ export interface CollectedHeap {
 export function heapCollector(heap: CollectedHeap | null = ownHeap()): () => void {
   let keptBytes = 0
   return () => {
-    if (heap === null || heap.usedBytes - keptBytes < WORTH_COLLECTING_BYTES) return
+    if (heap === null) return
+    // Buffers that lived at the last collection may have been freed since.
+    keptBytes = Math.min(keptBytes, heap.usedBytes)
+    if (heap.usedBytes - keptBytes < WORTH_COLLECTING_BYTES) return
     heap.collect()
     keptBytes = heap.usedBytes
   }

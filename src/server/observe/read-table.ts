@@ -198,7 +198,7 @@ export const SESSIONS: ReadTable<SessionReading> = {
     value: ({ waiting }) => waiting,
   },
   sluice_upload_bytes_waiting: {
-    help: 'Uploaded bytes waiting for a transfer thread.',
+    help: 'Bytes of the buffers of file uploads in progress, full or not.',
     value: ({ waitingBytes }) => waitingBytes,
   },
   sluice_sessions_total: {

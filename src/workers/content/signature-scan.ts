@@ -64,7 +64,7 @@ function isLetter(byte: number): boolean {
 }
 
 /**
- * Reports every place of a stream with a signature of the table. The scan is LOOK_AHEAD_BYTES behind the stream, so
+ * Reports every place of a stream with a signature of the table. The scan lags the stream by LOOK_AHEAD_BYTES, so
  * that its reports do not depend on where the stream is cut.
  */
 export class SignatureScan<S extends Signature> {

@@ -65,7 +65,7 @@ export class IntakeWork implements ThreadSession {
       this.#at = 0
       this.#write()
       this.#pieces.shift()
-      this.#output.post({ kind: 'spent', bytes: piece.bytes, length: piece.length }, piece.bytes)
+      this.#output.post({ kind: 'spent', bytes: piece.bytes }, piece.bytes)
     }
     return this.#pieces.length > 0 || this.#isWhole
   }

@@ -52,7 +52,7 @@ export type FromThread =
   | { readonly kind: 'begun'; readonly threadId: number }
   | { readonly kind: 'pong' }
   /** Intake: a piece is finished, and its buffer may be reused. */
-  | { readonly kind: 'spent'; readonly bytes: ArrayBuffer; readonly length: number }
+  | { readonly kind: 'spent'; readonly bytes: ArrayBuffer }
   /** Unsealing: verified plain bytes. */
   | { readonly kind: 'piece'; readonly bytes: ArrayBuffer; readonly length: number }
   /** Unsealing without a descriptor: requests the next bytes. */

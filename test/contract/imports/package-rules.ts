@@ -45,7 +45,7 @@ export function packagesLoadedEarly(files: readonly SourceFile[], entry: string)
     if (file === undefined) continue
     // A dynamic import has no clause.
     for (const found of importsOf(file).filter(({ clause, isType }) => clause !== '' && !isType)) {
-      if (LAZY.has(found.specifier)) early.push(`${path}:${found.line} ${found.specifier}`)
+      if (LAZY.has(packageOf(found.specifier) ?? '')) early.push(`${path}:${found.line} ${found.specifier}`)
       const target = ourTarget(file, found)
       if (target === null || reached.has(target)) continue
       reached.add(target)

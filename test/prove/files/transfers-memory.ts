@@ -37,7 +37,7 @@ const SETTLE_MS = 40_000
 const AUTO = { SLUICE_FRONTS: 'auto', SLUICE_WORKERS: 'auto' }
 
 export const program: Program = {
-  text: 'Memory of all processes: 8, 32 and 100 uploads of 100 MB with aborts, to disk and S3, a slow sink, slow readers',
+  text: 'Private memory of all processes but the spare front: 8, 32 and 100 uploads of 100 MB with aborts, to disk and S3, a slow sink, slow readers',
   async run(proof) {
     if (process.platform !== 'linux') {
       proof.skipped = 'what processes hold is read from /proc'

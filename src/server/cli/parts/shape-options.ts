@@ -153,10 +153,12 @@ function checked(text: string, schema: TSchema, none: string | null): unknown {
   if (text === none) return REMOVED
   const value = valueOf(text, schema)
   if (fits(schema, value)) return value
-  const expected = choicesOf(schema)?.join(', ') ?? expectedBy(schema).replace(/^(integer|number)/, 'a $1')
-  throw new InvalidArgumentError(
-    `Expected ${expected.replace('a integer', 'a whole number')}${none === null ? '' : `, or ${none}`}.`,
-  )
+  const expected =
+    choicesOf(schema)?.join(', ') ??
+    expectedBy(schema)
+      .replace(/^integer/, 'a whole number')
+      .replace(/^number/, 'a number')
+  throw new InvalidArgumentError(`Expected ${expected}${none === null ? '' : `, or ${none}`}.`)
 }
 
 /** How the command line writes numbers of each type. */

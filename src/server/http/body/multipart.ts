@@ -38,7 +38,7 @@ interface FormFacts {
 }
 
 /** Bytes that are passed to busboy at once, as a copy. Bytes of a file after them are scanned without a copy. */
-const PARSED_BYTES = 65_536
+const PARSED_BYTES = 64 * KIB
 
 /** A form with one file, parsed by busboy. */
 export class FormUpload implements Upload {

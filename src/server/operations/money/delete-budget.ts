@@ -17,9 +17,7 @@ export const deleteBudget = defineOperation({
   failures: BUDGET_FAILURES,
   example: { params: BUDGET_EXAMPLE },
   async run(call, ports) {
-    const removed = await ports.budgets.remove(budgetRefOf(call), {
-      ...actorOf(call),
-    })
+    const removed = await ports.budgets.remove(budgetRefOf(call), actorOf(call))
     return removed.ok ? ok({ kind: 'json', value: { deleted: true } }) : removed
   },
 })

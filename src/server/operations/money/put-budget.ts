@@ -25,9 +25,7 @@ export const putBudget = defineOperation({
     const limitNano = nanoOfUsd(limitUsd)
     if (limitNano === null) return fail('body_invalid')
     const request = { limitNano, ...(countsByok !== undefined && { countsByok }) }
-    const changed = await ports.budgets.put(budgetRefOf(call), request, {
-      ...actorOf(call),
-    })
+    const changed = await ports.budgets.put(budgetRefOf(call), request, actorOf(call))
     return changed.ok ? ok(budgetAnswer(changed.value)) : changed
   },
 })

@@ -32,9 +32,7 @@ export const updateCaps = defineOperation({
       ...(vaults !== undefined && { vaults }),
       ...(secrets !== undefined && { secrets }),
     }
-    const changed = await ports.caps.update(target.value, changes, {
-      ...actorOf(call),
-    })
+    const changed = await ports.caps.update(target.value, changes, actorOf(call))
     return changed.ok ? ok({ kind: 'json', value: { data: capsAnswer(changed.value) } }) : changed
   },
 })

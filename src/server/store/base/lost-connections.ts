@@ -67,16 +67,20 @@ export function keepOffLostConnections(sql: postgres.Sql, listener: Listener = D
   }
   return noted(Object.assign(sql, { begin: guarded }), (statement) => {
     // Two microtasks later `await` has called `then`, which sends a statement. A fragment is never awaited.
-    void TICK.then(() => undefined).then(() => isSent(statement) && listener.awaits(statement))
+    queueMicrotask(() => {
+      queueMicrotask(() => {
+        if (isSent(statement)) listener.awaits(statement)
+      })
+    })
   })
 }
 
-const TICK = Promise.resolve()
 const DEAF: Listener = { awaits: () => undefined, hears: () => undefined, answered: () => undefined }
 
-/** The library (3.4.9) marks a statement as executed when its result is first awaited. */
+/** The library (3.4.9) marks a statement as executed when its result is first awaited. A cursor never settles. */
 function isSent(statement: Promise<unknown>): boolean {
-  return (statement as { readonly executed?: boolean }).executed === true
+  const { executed, cursorRows } = statement as { readonly executed?: boolean; readonly cursorRows?: unknown }
+  return executed === true && cursorRows === undefined
 }
 
 type Run = (tx: postgres.TransactionSql) => unknown

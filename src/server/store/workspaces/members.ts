@@ -69,7 +69,7 @@ export function membersAmong(
   )
 }
 
-/** @param chosen condition on users as `u`, all of whom are members, with the order and bounds of a page */
+/** @param chosen condition on users as `u`, who are all members, with the order and bounds of a page */
 async function membersOf(sql: Queryable, workspaceId: string, chosen: Fragment): Promise<readonly Member[]> {
   const rows = await sql<MemberRow[]>`
     WITH page AS (

@@ -61,7 +61,7 @@ export class TextScanner {
     const source = sourceKind(head.slice(0, SOURCE_HEAD_BYTES), this.#tail.latin1())
     if (isTooDeep || source === 'document' || source === 'script') return 'text/plain'
     if (source !== 'fragment' && (this.#csv.finish() || this.#isLooseCsv(head))) return 'text/csv'
-    if (source === 'docstring' || !isMarkdown(head.slice(0, MARKDOWN_HEAD_BYTES))) return 'text/plain'
+    if (source === 'docstring' || !isMarkdown(markdownHead(head))) return 'text/plain'
     return 'text/markdown'
   }
 
@@ -251,4 +251,9 @@ function closingQuote(text: string, from: number): number {
   for (let at = text.indexOf('"', from); at >= 0; at = text.indexOf('"', at + 2))
     if (text[at + 1] !== '"') return at
   return -1
+}
+
+/** The text in which Markdown is searched. A longer text is cut, and the cut is not an end of its line. */
+function markdownHead(text: string): string {
+  return text.length > MARKDOWN_HEAD_BYTES ? `${text.slice(0, MARKDOWN_HEAD_BYTES)}x\nx` : text
 }

@@ -104,7 +104,24 @@ t.test(
 /** Bytes of a text that a search with a cost of its square would not end within the time of a test. */
 const LONG_BYTES = 4 * MIB
 
-t.test('a long text of any repeated piece is searched to the end, without finding a key', async (t) => {
-  for (const unit of ['%25', '%', '25', 'c2st', '736b', 'sk-sluice', 'YzJ0', '%37', base64('sk-sluic'), 'a'])
-    t.notOk(holdsKey(unit.repeat(LONG_BYTES / unit.length)), unit)
-})
+t.test(
+  'a long text of any repeated piece is searched to the end, and holds a key only if it has one',
+  async (t) => {
+    for (const unit of [
+      '%25',
+      '%',
+      '25',
+      'c2st',
+      '736b',
+      'sk-sluice',
+      'YzJ0',
+      '%37',
+      base64('sk-sluic'),
+      'a',
+    ]) {
+      const long = unit.repeat(LONG_BYTES / unit.length)
+      t.notOk(holdsKey(long), unit)
+      t.ok(holdsKey(`${long} ${KEY}`), `${unit}, and a key at the end`)
+    }
+  },
+)

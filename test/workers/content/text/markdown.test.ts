@@ -64,6 +64,8 @@ t.test('Markdown after the first MARKDOWN_HEAD_BYTES of a text does not count', 
   const link = '[a](b)'
   t.equal(kindOf(`${'x '.repeat((MARKDOWN_HEAD_BYTES - link.length) / 2)}${link}`), 'text/markdown')
   t.equal(kindOf(`${'x '.repeat(MARKDOWN_HEAD_BYTES / 2)}${link}`), 'text/plain')
+  const heading = '\n\n# ab'
+  t.equal(kindOf(`${'x'.repeat(MARKDOWN_HEAD_BYTES - heading.length)}${heading}\ncd`), 'text/plain')
 })
 
 const BEGINNINGS =
@@ -75,6 +77,9 @@ const BEGINNINGS =
 t.test('a text that only repeats the beginning of a construct is still searched to its end', async (t) => {
   for (const beginning of BEGINNINGS) {
     const many = beginning.repeat(500_000 / beginning.length)
-    for (const text of [many, `x[a](b${many}`, `- | -\nx${many}x`]) t.notOk(isMarkdown(text), beginning)
+    for (const text of [many, `x[a](b${many}`, `- | -\nx${many}x`]) {
+      t.notOk(isMarkdown(text), beginning)
+      t.ok(isMarkdown(`${text}\n\n~~~\n`), `${beginning}, and a fence at the end`)
+    }
   }
 })
